@@ -114,13 +114,17 @@ def commands() -> list[str]:
 
 
 def _params(commands: list[str]) -> list[object]:
-    """Engines take long to start."""
+    """Engines and an S3 server take long to start."""
     slow = [pytest.mark.exhaustive, pytest.mark.filterwarnings("ignore")]
-    return [pytest.param(each, marks=slow) if "--engine" in each else each for each in commands]
+    return [pytest.param(each, marks=slow) if "--engine" in each or "s3://" in each else each for each in commands]
 
 
 @pytest.mark.parametrize("command", _params(commands()))
-def test_every_command_of_the_readme_and_the_docs_runs(command, files):
+def test_every_command_of_the_readme_and_the_docs_runs(command, files, request):
+    if "s3://" in command:
+        bucket = request.getfixturevalue("bucket")
+        for path in (path for folder in ("shards", "repair") for path in Path(folder).iterdir()):
+            bucket.put(str(path), path.read_bytes())
     assert _run(shlex.split(command, comments=True)[1:]) == (1 if "--fail-above" in command else 0)
 
 

@@ -16,7 +16,6 @@ from cyclopts import App, CycloptsError
 
 from uncone import __version__
 from uncone.cli.settings import DASH, read_settings
-from uncone.data.storage.backends import StorageError
 from uncone.errors import UnconeError
 
 __all__ = ["FAMILIES", "MODULES", "VERBS", "build_app", "command_of", "main"]
@@ -140,10 +139,6 @@ def _run(arguments: list[str]) -> int:
         message = str(error).partition(" Available commands")[0].rstrip(".")
         stop = "" if message.endswith("?") else "."
         return _complain(f"{message}{stop} See uncone {verb + ' ' if verb else ''}--help.", 2)
-    except StorageError as error:
-        if debug:
-            raise
-        return _complain(f"{error.filename}: {error.strerror}.", 2)
     except KeyboardInterrupt:
         return _complain("interrupted; no file is left half-written.", 130)
     except Exception as error:
