@@ -26,6 +26,7 @@ SMALLEST = {
     "encode": "--texts 60 --rounds 1",
     "tables": "--rows 2000 --rounds 1",
     "tuning": "--steps 4 --train 100 --rounds 1",
+    "databases": "--rows 500 --rounds 1",
     "evaluation": "--datasets stsb --fit-on texts.txt",
 }
 

@@ -143,6 +143,10 @@ class _Guarded(Source):
         self.name, self.kind, self.dtype, self.note = source.name, source.kind, source.dtype, source.note
         self.dim, self.rows = source.dim, source.rows
 
+    def with_columns(self) -> Source:
+        """The columns of a database or a data frame go along."""
+        return _Guarded(self.source.with_columns(), self.stamps, self.stop)
+
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         files = files_of(self.source)
         self.stamps.check(files)
