@@ -15,7 +15,7 @@ from typing import Any
 
 from uncone.data.batch import Matrix
 from uncone.data.source import Rows, Source
-from uncone.data.storage.files import FileStamps
+from uncone.data.storage.files import FileStamps, with_absolute_paths
 from uncone.data.storage.path import path_of
 from uncone.data.texts.texts import ListTexts, MemoryTexts, TextSource
 from uncone.data.vectors.memory import ArrayVectors
@@ -65,11 +65,11 @@ class _Writer:
         return 0 if self.model is None else self.model.gpus
 
     def sent(self) -> _Writer:
-        """The job as it goes to workers, which load the model themselves."""
+        """The job as it goes to workers: with full paths, and without the model, which they load."""
         if self.model is None:
-            return self
+            return with_absolute_paths(self)
         bare = [replace(part, source=part.source.with_model(None)) for part in self.parts]  # type: ignore[attr-defined]
-        return replace(self, parts=bare)
+        return with_absolute_paths(replace(self, parts=bare))
 
     def fold(self, chunk: Range) -> bytes:
         """Write some parts, and give their records; of a part that another worker has written, the one it left."""
