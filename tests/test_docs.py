@@ -108,13 +108,15 @@ def blocks(kinds: str, page: str) -> list[str]:
 
 def commands() -> list[str]:
     lines = [line.strip() for page in PAGES for block in blocks("bash|sh|console", page) for line in block.splitlines()]
-    return list(dict.fromkeys(line for line in lines if line.startswith("uncone ") and "|" not in line))
+    # Those on a cluster of one's own run in tests/run/engines/test_examples.py.
+    own = [line for line in lines if line.startswith("uncone ") and "|" not in line and "--address" not in line]
+    return list(dict.fromkeys(own))
 
 
 def _params(commands: list[str]) -> list[object]:
-    """Engines take long to start, and so do some databases."""
+    """Engines, an S3 server and some databases take long to start."""
     slow = [pytest.mark.exhaustive, pytest.mark.filterwarnings("ignore")]
-    names = ("--engine", "lancedb://", "qdrant://", "chroma://")
+    names = ("--engine", "s3://", "lancedb://", "qdrant://", "chroma://")
     return [pytest.param(each, marks=slow) if any(name in each for name in names) else each for each in commands]
 
 
@@ -156,6 +158,10 @@ def with_databases(command, request):
 
 @pytest.mark.parametrize("command", _params(commands()))
 def test_every_command_of_the_readme_and_the_docs_runs(command, files, request):
+    if "s3://" in command:
+        bucket = request.getfixturevalue("bucket")
+        for path in (path for folder in ("shards", "repair") for path in Path(folder).iterdir()):
+            bucket.put(str(path), path.read_bytes())
     command = with_databases(command, request)
     assert _run(shlex.split(command, comments=True)[1:]) == (1 if "--fail-above" in command else 0)
 
@@ -186,7 +192,8 @@ def test_every_python_block_runs(page, slow, files, cone, monkeypatch):
         "labels": labels,
     }
     names["frame"] = {"text": texts, "label": labels}
-    for block in (each for each in blocks("python", page) if is_slow(each) == slow):
+    mine = [block for block in blocks("python", page) if "address=" not in block]
+    for block in (each for each in mine if is_slow(each) == slow):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning if "dask" in block else OtherEncoderWarning)
             exec(compile(block, page, "exec"), names)
