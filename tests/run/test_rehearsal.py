@@ -15,7 +15,7 @@ from uncone.data.batch import Batch
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.run import fold
 from uncone.run.fold import SPAN
-from uncone.run.rehearsal import Repeated, state_bytes
+from uncone.run.rehearsal import Repeated, _roomy, state_bytes
 from uncone.stats.cluster_moments import ClusterMoments
 from uncone.stats.hashing import Fingerprints
 from uncone.stats.moments import Moments
@@ -75,6 +75,7 @@ STATISTICS = {
     "sample": lambda rows: RowSample(6, k=500, cutoff=cutoff_for(500, rows)),
     "sample of all": lambda rows: RowSample(6, k=500),
     "fingerprints": lambda rows: Fingerprints(limit=1_000),
+    "fingerprints of a number of rows that is known": lambda rows: Fingerprints(limit=1_000, rows=rows),
 }
 
 
@@ -84,7 +85,7 @@ def test_states_grow_as_they_say(name, cone):
     rows, few = cone(20_000, 6, seed=1), 2_000
     made = STATISTICS[name](len(rows))
     bundle = Bundle(it=made)
-    part = Bundle(it=RowSample(6, k=500) if name.startswith("sample") else made.empty())
+    part = Bundle(it=_roomy(made))
     part.update(Batch.of(rows[:few]))
     part.finish()
     whole = bundle.empty()

@@ -22,6 +22,7 @@ from uncone.data.source import Rows, Source
 from uncone.run.fold import SPAN, Fold
 from uncone.run.job import Job, Progress, Range, kernel, packed
 from uncone.run.threads import one_blas_thread
+from uncone.stats.hashing import Fingerprints
 from uncone.stats.row_sample import RowSample
 from uncone.stats.statistic import Bundle, State, Statistic
 
@@ -173,8 +174,9 @@ def _roomy(statistic: Any) -> Any:  # noqa: ANN401 - of any kind, which it keeps
     """An empty statistic that keeps as many rows of a sample as it would of all rows."""
     if isinstance(statistic, Bundle):
         return Bundle(**{name: _roomy(member) for name, member in statistic.members.items()})
-    if isinstance(statistic, RowSample):
-        return type(statistic)(**{**statistic.settings, "cutoff": None})
+    for kind, bound in ((RowSample, "cutoff"), (Fingerprints, "rows")):
+        if isinstance(statistic, kind):
+            return type(statistic)(**{**statistic.settings, bound: None})
     return statistic.empty()
 
 

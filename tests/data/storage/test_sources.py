@@ -307,3 +307,15 @@ def test_threads_share_the_work(shards):
 def test_workers_of_an_engine_read_storage(shards, engine):
     pytest.importorskip("distributed" if engine == "dask" else engine)
     assert answers("s3://bucket/shards", engine=engine, workers=2) == answers("s3://bucket/shards")
+
+
+def test_a_plan_of_shards_in_a_bucket(bucket, tmp_path):
+    """It says what the same files on disk would take to read."""
+    (tmp_path / "shards").mkdir()
+    for i, part in enumerate(np.array_split(rows(), 3)):
+        path = tmp_path / "shards" / f"{i}.parquet"
+        parquet(path, part)
+        bucket.put(f"plan/{i}.parquet", path.read_bytes())
+    there, here = (uncone.plan(place, engine="ray") for place in ("s3://bucket/plan/", tmp_path / "shards"))
+    assert there["bytes_read"].value == here["bytes_read"].value > 0
+    assert there["reading_rate"].how == "measured" and there.estimate.cluster
