@@ -41,9 +41,11 @@ fix: $(VENV)/dev.stamp
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.check
+	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.layers
 	$(BIN)/python -m benchmarks.deep
 	$(BIN)/python -m benchmarks.neighbors
+	$(BIN)/python -m benchmarks.engines
 	$(BIN)/python -m benchmarks.clusters
 	$(BIN)/python -m benchmarks.repairs
 	$(BIN)/python -m benchmarks.bootstrap

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -73,6 +74,18 @@ def test_the_engineer(uncone):
     uncone("apply", "repair", "tomorrow.npy", "-o", "tomorrow-fixed.npy")
     mended = np.array(fixed.column("embedding").to_pylist(), np.float32)
     np.testing.assert_allclose(np.load("tomorrow-fixed.npy"), mended[:10], atol=1e-5)
+    # The tickets are also in a database: their repaired vectors become a table beside them, with all columns.
+    with duckdb.connect("tickets.db") as connection:
+        connection.execute("CREATE TABLE tickets AS SELECT * FROM 'tickets.parquet'")
+    told = uncone(
+        "apply", "repair", "duckdb://tickets.db?table=tickets", "-o", "duckdb://tickets.db?table=fixed"
+    ).stdout
+    assert "wrote duckdb://tickets.db?table=fixed" in told
+    with duckdb.connect("tickets.db") as connection:
+        table = connection.execute("SELECT text, embedding FROM fixed").fetchall()
+    assert [text for text, _ in table] == texts
+    np.testing.assert_allclose([vector for _, vector in table], mended, atol=1e-5)
+    uncone("check", "duckdb://tickets.db?table=fixed", "--fail-above", "baseline=0.05")
 
     # The backlog comes in files, so a cluster, or this machine, writes a file for each; what is there already stays.
     Path("backlog").mkdir()

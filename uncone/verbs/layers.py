@@ -126,15 +126,12 @@ def _opened(model: Any, options: LayersOptions) -> tuple[Encoder, Cluster | None
     from uncone.run.models import SentModel
     from uncone.run.parts import Cluster
 
-    loading = options.loading
-    if options.engine == "threads":
+    loading, engine = options.loading, options.executor
+    if engine is None:
         return open_encoder(model, loading), None
     # Workers may have GPUs that this machine lacks.
     encoder = open_encoder(model, replace(loading, device="auto") if loading.device == "cuda" else loading)
-    sent = SentModel.of(model, loading, encoder)
-    engine = options.executor
-    assert engine is not None
-    return encoder, Cluster(engine, sent, options.any_kernel)
+    return encoder, Cluster(engine, SentModel.of(model, loading, encoder), options.any_kernel)
 
 
 def _sampling(source: TextSource, options: LayersOptions) -> dict[str, Any]:

@@ -219,6 +219,15 @@ def test_an_output_that_cannot_be_is_one_line(name, postgres, tmp_path, capsys):
         read(out.partition("&key")[0])
 
 
+def test_columns_of_a_database_go_into_a_folder(duck):
+    """A database is one file of the folder."""
+    repair = uncone.fix(rows(), "center").repair
+    uncone.apply(repair, url(duck, table="docs", column="embedding"), out="folder")
+    tables = [pq.read_table(path).to_pydict() for path in Path("folder").glob("*.parquet")]
+    assert [table["id"] for table in tables] == [list(range(N))] and tables[0]["body"] == TEXTS
+    agree(np.array(tables[0]["embedding"]), centered(hole=False))
+
+
 def test_encode_writes_files(capsys):
     Path("texts.txt").write_text("one\ntwo\n")
     assert _run(["encode", "texts.txt", "--model", "model", "-o", "postgresql://me:secret@host/db?table=a"]) == 2

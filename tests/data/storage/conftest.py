@@ -1,30 +1,9 @@
-"""An S3 server, and an environment that leads to it."""
+"""A proxy before the S3 server."""
 
 from __future__ import annotations
 
 import pytest
-from object_store import ObjectStore, Proxy
-
-
-@pytest.fixture(scope="session")
-def _server():
-    pytest.importorskip("moto")
-    server = ObjectStore()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def bucket(_server, monkeypatch):
-    """The server, with an empty bucket."""
-    for key in _server.keys_of():
-        _server.delete(key)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", _server.url)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    return _server
+from object_store import Proxy
 
 
 @pytest.fixture

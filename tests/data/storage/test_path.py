@@ -7,6 +7,7 @@ from pathlib import Path, PosixPath
 
 import pytest
 
+from uncone.data.storage.files import with_absolute_paths
 from uncone.data.storage.path import ObjectPath, in_storage, path_of
 from uncone.errors import OptionError
 
@@ -55,3 +56,12 @@ def test_credentials_in_a_url_are_refused_and_not_shown(url):
 def test_an_unknown_scheme():
     with pytest.raises(OptionError, match="not a scheme we know"):
         path_of("foo://bucket/x.npy")
+
+
+def test_what_is_sent_has_absolute_paths():
+    value = {"files": (Path("a.txt"), ObjectPath("s3://bucket/b.txt")), "name": "a.txt"}
+    files = (Path.cwd() / "a.txt", ObjectPath("s3://bucket/b.txt"))
+    sent = with_absolute_paths(value)
+    assert sent == {"files": files, "name": "a.txt"} and type(sent["files"][1]) is ObjectPath
+    with pytest.raises(TypeError), Path("c.txt").open("w") as file:
+        with_absolute_paths(file)

@@ -47,7 +47,8 @@ def test_a_folder_is_uploaded_object_by_object_and_the_manifest_last(bucket, pro
         (temporary / "manifest.json").write_text("{}")
         (temporary / "part-0.npy").write_bytes(b"0")
         (temporary / "part-1.npy").write_bytes(b"1")
-    assert bucket.keys_of("out/") == ["out/manifest.json", "out/part-0.npy", "out/part-1.npy"]
+    keys = [key for key in bucket.keys_of("out/") if not key.endswith("/")]  # pyarrow marks a folder with an object
+    assert keys == ["out/manifest.json", "out/part-0.npy", "out/part-1.npy"]
     paths = [path for method, path, _ in proxy.requests if method in ("PUT", "POST") and "out/" in path]
     first_manifest = min(place for place, path in enumerate(paths) if "manifest" in path)
     assert max(place for place, path in enumerate(paths) if "part-" in path) < first_manifest
@@ -91,8 +92,9 @@ def test_a_process_that_is_stopped_while_it_sends_publishes_nothing(bucket, numb
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     if old is not None:
         bucket.put("out.bin", old)
+    bucket.drop_uploads()
     child = subprocess.Popen([sys.executable, "-c", CHILD], stderr=subprocess.DEVNULL)
-    bucket.wait_for_upload("out.bin", child)
+    bucket.wait_for_parts(child)
     child.send_signal(number)
     assert child.wait(60) != 0
     assert bucket.get("out.bin") == old

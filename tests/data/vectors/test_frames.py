@@ -127,6 +127,6 @@ def test_a_frame_imports_no_other_package():
 
 @pytest.mark.exhaustive
 def test_a_frame_of_spark_that_fails_is_one_line(shards):
-    frame = spark_frame(shards).selectExpr("raise_error('no') AS id", "v")
+    frame = spark_frame(shards).selectExpr("IF(id > 5, raise_error('no'), v) AS v")
     with pytest.raises(WorkerError, match="Spark could not read the data frame"):
         uncone.fix(frame, "center", column="v", out="fixed.parquet")

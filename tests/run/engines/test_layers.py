@@ -66,6 +66,15 @@ def test_parts_are_measured_alike_anywhere(settings, model, texts):
     assert study(model, texts, workers=1, **settings) == expected
 
 
+def test_word_vectors_on_workers(texts):
+    """Workers read the vectors of all words of the texts, not only those of their parts."""
+    rng = random.Random(1)
+    words = sorted({word for line in texts.read_text().splitlines()[:-300] for word in line.split()})
+    lines = [f"{word} {' '.join(f'{rng.gauss(1, 1):.4f}' for _ in range(8))}" for word in words]
+    Path("words.vec").write_text("\n".join(lines) + "\n")
+    assert study("words.vec", texts, engine=Threads(2)) == study("words.vec", texts)
+
+
 def test_ray_gives_the_same_bytes(model, texts):
     pytest.importorskip("ray")
     for settings in SETTINGS[::3]:

@@ -12,7 +12,8 @@ from pathlib import Path, PosixPath
 from typing import IO, Any, TypeVar
 from urllib.parse import unquote
 
-from uncone.data.storage.backends import Backend, backend_of, check_scheme
+from uncone.data.storage.backends import Backend
+from uncone.data.storage.connect import backend_of, check_scheme
 from uncone.data.vectors.databases.url import SCHEMES
 from uncone.errors import OptionError
 
@@ -91,13 +92,14 @@ class ObjectPath(PosixPath):
         except FileNotFoundError:
             return 0
 
-    def check_bucket(self) -> None:
-        """Refuse a place whose bucket is missing or can't be reached.
+    def check_writable(self) -> None:
+        """Say early that nothing can be written there.
 
         Raises:
-            OSError: it is.
+            OSError: storage says so.
+            MissingPackageError: it needs one to write.
         """
-        self.backend.check_bucket(str(self))
+        self.backend.check_writable(str(self))
 
     def samefile(self, other_path: str | os.PathLike[str]) -> bool:
         """Whether it is the same place."""

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 
 from uncone.errors import OptionError, WorkerError
 
-__all__ = ["check_address", "quiet"]
+__all__ = ["SECONDS", "check_address", "quiet"]
 
-_SECONDS = 4
+SECONDS = 4
+"""How long a connection may take, and then an answer."""
 _PATTERN = r"(?:[a-z0-9+]+://)*([^:/\s]+|\[[0-9a-fA-F:]+\]):([0-9]{1,5})(?:[/;].*)?"
 
 _HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
@@ -55,7 +56,7 @@ def _check_host(host: str, address: str, name: str) -> None:
     if match is None:
         raise OptionError(f"--address {address} is not the address of a cluster. Write host:port, as {name} gave it.")
     try:
-        with socket.create_connection((match[1].strip("[]"), int(match[2])), timeout=_SECONDS) as connection:
+        with socket.create_connection((match[1].strip("[]"), int(match[2])), timeout=SECONDS) as connection:
             reason = None if host.startswith(_ENCRYPTED) else _answer_problem(connection, name)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -72,7 +73,7 @@ def _answer_problem(connection: socket.socket, name: str) -> str | None:
         connection.sendall(words)
         answer = connection.recv(256)
     except TimeoutError:
-        return f"no answer within {_SECONDS} seconds"
+        return f"no answer within {SECONDS} seconds"
     except OSError:
         return None  # it hung up: perhaps on a client without TLS
     return None if not answer or is_right(answer) else "another kind of server answers"
