@@ -41,6 +41,7 @@ fix: $(VENV)/dev.stamp
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.check
+	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.layers
 	$(BIN)/python -m benchmarks.deep
 	$(BIN)/python -m benchmarks.neighbors

@@ -141,3 +141,27 @@ def cone() -> Callable[..., np.ndarray]:
         return (rng.normal(size=(n, d)) * spread + mean * rng.normal(size=d)).astype(np.float32)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def _object_store():
+    """An S3 server on loopback."""
+    from object_store import ObjectStore
+
+    pytest.importorskip("moto")
+    server = ObjectStore()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def bucket(_object_store, monkeypatch):
+    """An S3 server with an empty bucket `bucket`, and an environment that leads to it."""
+    for key in _object_store.keys_of():
+        _object_store.delete(key)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", _object_store.url)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    return _object_store

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.exhaustive
 SMALLEST = {
     "check": "--rows 2000 --rounds 1",
+    "scale": "--rows 2000 --rounds 1",
     "neighbors": "--rows 3000 --queries 100 --rounds 1",
     "engines": "--rows 20000 --rounds 1 --engines dask",
     "clusters": "--rows 4000 --sample 3000 --rounds 1",
@@ -26,6 +27,7 @@ SMALLEST = {
     "encode": "--texts 60 --rounds 1",
     "tables": "--rows 2000 --rounds 1",
     "tuning": "--steps 4 --train 100 --rounds 1",
+    "databases": "--rows 500 --rounds 1",
     "evaluation": "--datasets stsb --fit-on texts.txt",
 }
 

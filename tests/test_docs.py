@@ -82,6 +82,9 @@ def example_files(tmp_path_factory, tiny_model):
         connection.execute("CREATE TABLE docs (id INTEGER, body TEXT, embedding FLOAT[16])")
         values = [(i, text, row.tolist()) for i, (text, row) in enumerate(zip(texts, rows, strict=True))]
         connection.executemany("INSERT INTO docs VALUES (?, ?, ?)", values)
+    (folder / "texts").mkdir()
+    for name, part in {"a": lines[:100], "b": lines[100:]}.items():
+        (folder / "texts" / f"{name}.txt").write_text("\n".join(part))
     (folder / "shards").mkdir()
     np.save(folder / "shards" / "a.npy", rows)
     np.save(folder / "shards" / "b.npy", rows)
@@ -111,18 +114,73 @@ def commands() -> list[str]:
 
 
 def _params(commands: list[str]) -> list[object]:
-    """Engines take long to start."""
+    """Engines, an S3 server and some databases take long to start."""
     slow = [pytest.mark.exhaustive, pytest.mark.filterwarnings("ignore")]
-    return [pytest.param(each, marks=slow) if "--engine" in each else each for each in commands]
+    names = ("--engine", "s3://", "lancedb://", "qdrant://", "chroma://")
+    return [pytest.param(each, marks=slow) if any(name in each for name in names) else each for each in commands]
+
+
+@pytest.fixture(scope="session")
+def example_server(example_files):
+    """The PostgreSQL server of the examples."""
+    from database_engines import postgres_server
+
+    from uncone.data.writing.rewrite import rewrite
+
+    with postgres_server() as uri:
+        import psycopg
+
+        with psycopg.connect(uri) as connection:
+            connection.execute("CREATE EXTENSION vector")
+        rewrite(f"duckdb://{example_files}/vectors.db?table=docs", f"{uri}&table=docs&key=id")
+        yield uri
+
+
+def with_databases(command, request):
+    """The command with the databases that it names, filled with the example vectors."""
+    from uncone.data.writing.rewrite import rewrite
+
+    for base, table in (
+        ("lancedb://lance", "table"),
+        ("qdrant://./qdrant", "collection"),
+        ("chroma://chroma", "collection"),
+    ):
+        if base.replace("./", "") in command:
+            rewrite("vectors.parquet", f"{base}?{table}=docs")
+    local = "postgresql://me@localhost/vectors?"
+    if local not in command:
+        return command
+    server = request.getfixturevalue("example_server")
+    if command.startswith("uncone apply"):
+        Center().fit(np.eye(16)).save("pg-repair")
+    return command.replace(local, f"{server}&")
 
 
 @pytest.mark.parametrize("command", _params(commands()))
-def test_every_command_of_the_readme_and_the_docs_runs(command, files):
+def test_every_command_of_the_readme_and_the_docs_runs(command, files, request):
+    if "s3://" in command:
+        bucket = request.getfixturevalue("bucket")
+        for path in (path for folder in ("shards", "repair") for path in Path(folder).iterdir()):
+            bucket.put(str(path), path.read_bytes())
+    command = with_databases(command, request)
     assert _run(shlex.split(command, comments=True)[1:]) == (1 if "--fail-above" in command else 0)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks("python", page)])
-def test_every_python_block_runs(page, files, cone, monkeypatch):
+def is_slow(block: str) -> bool:
+    """Ray and Spark take long to start."""
+    return "ray.data" in block or "pyspark" in block
+
+
+def _pages_with_python() -> list[object]:
+    pages = [page for page in PAGES if blocks("python", page)]
+    slow = [page for page in pages if any(map(is_slow, blocks("python", page)))]
+    return [(page, False) for page in pages] + [
+        pytest.param(page, True, marks=[pytest.mark.exhaustive, pytest.mark.filterwarnings("ignore")]) for page in slow
+    ]
+
+
+@pytest.mark.parametrize(("page", "slow"), _pages_with_python())
+def test_every_python_block_runs(page, slow, files, cone, monkeypatch):
     import uncone
 
     texts, labels = [f"text {i}" for i in range(300)], ["a", "b", "c"] * 100
@@ -134,9 +192,10 @@ def test_every_python_block_runs(page, files, cone, monkeypatch):
         "labels": labels,
     }
     names["frame"] = {"text": texts, "label": labels}
-    for block in (block for block in blocks("python", page) if "address=" not in block):
+    mine = [block for block in blocks("python", page) if "address=" not in block]
+    for block in (each for each in mine if is_slow(each) == slow):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", OtherEncoderWarning)
+            warnings.simplefilter("ignore", DeprecationWarning if "dask" in block else OtherEncoderWarning)
             exec(compile(block, page, "exec"), names)
 
 
@@ -161,7 +220,19 @@ def test_every_command_that_is_shown_with_its_output_runs(page, real_data, minil
 @pytest.mark.parametrize(
     "verb",
     [
-        *["check", "layers", "calibrate", "similarity", "fix", "apply", "export", "evaluate", "schema", "cache"],
+        *[
+            "check",
+            "layers",
+            "calibrate",
+            "similarity",
+            "fix",
+            "apply",
+            "export",
+            "evaluate",
+            "plan",
+            "schema",
+            "cache",
+        ],
         pytest.param("demo", marks=pytest.mark.exhaustive),
     ],
 )

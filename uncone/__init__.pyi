@@ -114,13 +114,13 @@ class _CalibrateOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
-    seed: int
-    progress: Callable[[str, int, int | None], None] | None
-    float64: bool
     workers: int
     engine: Any
     address: str | None
     any_kernel: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    float64: bool
     pairs: Any
     left: str | None
     right: str | None
@@ -163,13 +163,13 @@ class _CheckOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
-    seed: int
-    progress: Callable[[str, int, int | None], None] | None
-    float64: bool
     workers: int
     engine: Any
     address: str | None
     any_kernel: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    float64: bool
     sample: int
     scores: Sequence[float]
     repair: str | os.PathLike[str] | None
@@ -193,6 +193,10 @@ class _EncodeOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
+    workers: int
+    engine: Any
+    address: str | None
+    any_kernel: bool
     out: str | os.PathLike[str] | None
     progress: Callable[[str, int, int | None], None] | None
 
@@ -274,6 +278,10 @@ class _ApplyOptions(TypedDict, total=False):
     trust_remote_code: bool
     seed: int
     progress: Callable[[str, int, int | None], None] | None
+    workers: int
+    engine: Any
+    address: str | None
+    any_kernel: bool
     out: str | os.PathLike[str] | None
 
 class _ExportOptions(TypedDict, total=False):
@@ -308,13 +316,13 @@ class _FixOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
-    seed: int
-    progress: Callable[[str, int, int | None], None] | None
-    float64: bool
     workers: int
     engine: Any
     address: str | None
     any_kernel: bool
+    seed: int
+    progress: Callable[[str, int, int | None], None] | None
+    float64: bool
     sample: int
     pairs: Any
     left: str | None
@@ -368,6 +376,10 @@ class _LayersOptions(TypedDict, total=False):
     sentences: bool
     memory: str | int | None
     batch_size: int | None
+    workers: int
+    engine: Any
+    address: str | None
+    any_kernel: bool
     sample: int | None
     split: bool | None
     keep_duplicates: bool

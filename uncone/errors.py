@@ -16,6 +16,9 @@ UnconeError                    exit code 2, one line
 ├── MergeError                 two statistics of different spaces
 ├── WorkerError                a cluster is not there, or its workers died
 ├── OutputError                a report cannot be written
+├── StorageError               object storage can't be reached, or fails; an OSError too
+│   ├── DeniedError            it wants other credentials or permissions; a PermissionError too
+│   └── MissingObjectError     there is no such object or bucket; a FileNotFoundError too
 ├── RepairError                a repair cannot be fitted, undone or loaded
 │   ├── FitError               it cannot be learned from these rows
 │   ├── NoInverseError         it has thrown something away
@@ -35,12 +38,14 @@ from importlib.util import find_spec
 __all__ = [
     "ColumnError",
     "DamagedRepairError",
+    "DeniedError",
     "DtypeError",
     "ExportError",
     "FitError",
     "FormatError",
     "MergeError",
     "MissingModelError",
+    "MissingObjectError",
     "MissingPackageError",
     "MissingSourceError",
     "ModelError",
@@ -53,6 +58,7 @@ __all__ = [
     "ShapeError",
     "SourceError",
     "StateError",
+    "StorageError",
     "UnconeError",
     "WorkerError",
     "require",
@@ -117,6 +123,21 @@ class WorkerError(UnconeError):
 
 class OutputError(UnconeError):
     """A report cannot be written."""
+
+
+class StorageError(UnconeError, OSError):
+    """Object storage can't be reached, or fails: `filename` is the URL, and `strerror` says why."""
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}." if self.filename else super().__str__()
+
+
+class DeniedError(StorageError, PermissionError):
+    """Object storage wants other credentials or permissions."""
+
+
+class MissingObjectError(StorageError, FileNotFoundError):
+    """There is no such object or bucket."""
 
 
 class RepairError(UnconeError):

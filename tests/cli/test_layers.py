@@ -750,7 +750,9 @@ def test_other_options_are_another_run(layers, capfd):
     [
         pytest.param(lambda data: data[: len(data) // 2], id="half of it"),
         pytest.param(lambda data: b"", id="nothing"),
-        pytest.param(lambda data: data[:3000] + bytes(64) + data[3064:], id="a hole"),
+        pytest.param(
+            lambda data: data[:3000] + bytes(255 - byte for byte in data[3000:3064]) + data[3064:], id="other bytes"
+        ),
     ],
 )
 def test_a_damaged_state(damage, layers, capfd):

@@ -382,11 +382,13 @@ def test_small_batches_of_tokens(folder_of, sentences, monkeypatch):
 
 
 def test_small_pools_of_texts(folder_of, sentences, monkeypatch):
+    from uncone.encoders import survey
     from uncone.encoders.batching import pools
     from uncone.run import layers
 
     whole = uncone.layers(folder_of("bert"), sentences)
-    monkeypatch.setattr(layers, "pools", lambda units, first: pools(units, 7, 3))
+    for module in (survey, layers):
+        monkeypatch.setattr(module, "pools", lambda units, first: pools(units, 7, 3))
     assert_same_studies(uncone.layers(folder_of("bert"), sentences), whole)
 
 

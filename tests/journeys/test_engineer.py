@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -73,7 +74,45 @@ def test_the_engineer(uncone):
     uncone("apply", "repair", "tomorrow.npy", "-o", "tomorrow-fixed.npy")
     mended = np.array(fixed.column("embedding").to_pylist(), np.float32)
     np.testing.assert_allclose(np.load("tomorrow-fixed.npy"), mended[:10], atol=1e-5)
+    # The tickets are also in a database: their repaired vectors become a table beside them, with all columns.
+    with duckdb.connect("tickets.db") as connection:
+        connection.execute("CREATE TABLE tickets AS SELECT * FROM 'tickets.parquet'")
+    told = uncone(
+        "apply", "repair", "duckdb://tickets.db?table=tickets", "-o", "duckdb://tickets.db?table=fixed"
+    ).stdout
+    assert "wrote duckdb://tickets.db?table=fixed" in told
+    with duckdb.connect("tickets.db") as connection:
+        table = connection.execute("SELECT text, embedding FROM fixed").fetchall()
+    assert [text for text, _ in table] == texts
+    np.testing.assert_allclose([vector for _, vector in table], mended, atol=1e-5)
+    uncone("check", "duckdb://tickets.db?table=fixed", "--fail-above", "baseline=0.05")
+
+    # The backlog comes in files, so a cluster, or this machine, writes a file for each; what is there already stays.
+    Path("backlog").mkdir()
+    for day in range(3):
+        np.save(f"backlog/day-{day}.npy", rows[100 * day : 100 * (day + 1)])
+    uncone("apply", "repair", "backlog", "-o", "mended")
+    assert sorted(path.name for path in Path("mended").iterdir()) == [
+        "_uncone.json",
+        *(f"day-{i}.npy" for i in range(3)),
+    ]
+    np.testing.assert_allclose(np.load("mended/day-2.npy"), mended[200:300], atol=1e-5)
+    assert "300 vectors" in uncone("apply", "repair", "backlog", "-o", "mended").stdout
+    assert (
+        "name one without an ending"
+        in uncone("apply", "repair", "backlog", "-o", "m.npy", "--engine", "ray", code=2).stderr.lower()
+    )
     uncone("export", "repair", "--to", "numpy", "-o", "plain")
     plain = np.load("plain/repair.npz")
     np.testing.assert_allclose((rows - plain["mean"]) @ plain["matrix"] + plain["offset"], mended, atol=1e-4)
     assert "would overwrite the input" in uncone("apply", "repair", "new.npy", "-o", "new.npy", code=2).stderr
+
+    # Next year there will be two hundred million of them: a plan says whether that needs the cluster.
+    size = ["--rows", "2e8", "--engine", "ray", "--workers", "8", "--bandwidth", "10Gbit/s", "--json", "-"]
+    planned = json.loads(uncone("plan", "tickets.parquet", *size).stdout)
+    figures = planned["figures"]
+    assert figures["rows"]["how"] == "given" and figures["rate"]["how"] == "measured"
+    assert figures["seconds"]["value"] >= figures["bytes_read"]["value"] / 1.25e9, "no faster than the network"
+    assert planned["lines"][0].startswith(("One machine is enough", "On the "))
+    told = " ".join(uncone("plan", "tickets.parquet", "--engine", "ray", "--workers", "8", "--no-html").stdout.split())
+    assert "One machine is enough" in told and "measured" in told and "computed" in told

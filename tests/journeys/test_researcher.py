@@ -94,6 +94,19 @@ def test_the_layers_of_a_model(uncone, real_data, minilm, monkeypatch):
 
 
 @pytest.mark.exhaustive
+@pytest.mark.filterwarnings("ignore")
+def test_the_layers_on_a_cluster(uncone, real_data):
+    """The same command with an engine writes the same numbers: of one study with its curve, and of two compared."""
+    pytest.importorskip("ray")
+    models = [str(real_data.parent / "models" / name) for name in ("bert-tiny", "bert-mini")]
+    corpus = ["--corpus", "snli", "--data", str(real_data), "--limit", "1200", "--no-html"]
+    for names, options in ((models[:1], ["--curve", "--deep", "--deep-sample", "800"]), (models, [])):
+        here = uncone("layers", *names, *corpus, *options, "--json", "-").stdout
+        there = uncone("layers", *names, *corpus, *options, "--engine", "ray", "--workers", "2", "--json", "-").stdout
+        assert json.loads(here)["schema"] and there == here
+
+
+@pytest.mark.exhaustive
 def test_behind_the_cone(uncone, real_data, minilm):
     """What lies inside the cone: dimension, clusters, hubs, frequency, manifold; as numbers, page, figures and map."""
     tiny = str(real_data.parent / "models" / "bert-tiny")

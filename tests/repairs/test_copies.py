@@ -11,7 +11,9 @@ import pytest
 SCRIPT = """
 import numpy as np
 import uncone
+from uncone.repairs.directions import product
 from uncone.repairs.registry import make
+from uncone.run.threads import one_blas_thread
 
 rng = np.random.default_rng(0)
 distinct = (rng.normal(size=(150, 32)) + 0.5).astype(np.float32)
@@ -23,6 +25,17 @@ for dtype in (np.float32, np.float64):
         mapped = make(method, **options).fit(distinct.astype(dtype)).map(rows.astype(dtype))
         first = np.unique(which, return_index=True)[1]
         assert (mapped == mapped[first][which]).all(), (method, dtype)
+
+# A factor so large that float32 is worth it, and rows that are no dozens.
+wide = rng.normal(size=(400, 160)).astype(np.float32)
+factor = rng.normal(size=(160, 200)).astype(np.float32)
+places = rng.permutation(np.repeat(np.arange(400), 21))
+with one_blas_thread():
+    mapped = product(wide[places], factor)
+first = np.unique(places, return_index=True)[1]
+assert (mapped == mapped[first][places]).all()
+expected = wide.astype(np.float64) @ factor
+assert np.abs(mapped[first] - expected).max() < 1e-6 * np.abs(expected).max()
 
 fixed = uncone.fix(rows, "whiten", save="repair", out="fixed.npy")
 np.save("rows.npy", rows)

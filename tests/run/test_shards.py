@@ -125,6 +125,7 @@ def test_an_interrupted_run_goes_on(shards, repair):
     with pytest.raises(FormatError, match="out is not complete"):
         uncone.check("out")
     before = Path("out/part-0.parquet").stat().st_mtime_ns
+    Path("out/.part-2.parquet.abc.part").write_bytes(b"what a killed worker left")
     uncone.apply(repair, "shards", out="out")
     assert Path("out/part-0.parquet").stat().st_mtime_ns == before
     for path in Path("whole").iterdir():

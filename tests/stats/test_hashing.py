@@ -54,3 +54,21 @@ def test_duplicate_share_beyond_the_limit_is_close():
         copies.update(Batch.of(rows[a : a + 512], first_row=a))
     assert copies.n_compared <= 4_000
     assert copies.duplicate_share == pytest.approx(0.25, abs=0.03)
+
+
+@pytest.mark.parametrize(("rows", "level"), [(4_000, 0), (4_001, 1), (8_000, 1), (8_001, 2), (64_000, 4)])
+def test_the_number_of_rows_sets_the_level_from_the_start(rows, level):
+    """As it would be in the end: no part keeps more than its share on the way there."""
+    vectors = np.random.default_rng(0).normal(size=(rows, 2))
+    planned, grown = Fingerprints(4_000, rows), Fingerprints(4_000)
+    assert planned.level == level
+    for first in range(0, rows, 500):
+        batch = Batch.of(vectors[first : first + 500], first_row=first)
+        planned.update(batch)
+        grown.update(batch)
+    assert planned.n_compared <= 4_000
+    if planned.level == grown.level:
+        np.testing.assert_array_equal(planned.state()["kept"], grown.state()["kept"])
+    part = planned.empty()
+    part.update(Batch.of(vectors[:500]))
+    assert part.n_compared < 1_000 / 2**level

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import inspect
 import io
@@ -16,7 +17,6 @@ from cyclopts import App, CycloptsError
 
 from uncone import __version__
 from uncone.cli.settings import DASH, read_settings
-from uncone.data.storage.backends import StorageError
 from uncone.errors import UnconeError
 
 __all__ = ["FAMILIES", "MODULES", "VERBS", "build_app", "command_of", "main"]
@@ -57,6 +57,9 @@ MODULES = {
     **dict.fromkeys(("schema", "cache"), "upkeep"),
 }
 """The module of cli/commands with the function of a verb, if it is not `reports`; it is imported when it is needed."""
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""What mallopt of glibc calls these."""
 
 
 def build_app(verbs: Collection[str] = tuple(VERBS)) -> App:
@@ -122,8 +125,17 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows another
     # What a command imports lives until its end: looking through it for garbage takes a sixth of the time.
     gc.set_threshold(100_000, 50, 100)
+    _keep_freed_memory()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leave in order: workers end, half files go
     sys.exit(_run(sys.argv[1:]))
+
+
+def _keep_freed_memory() -> None:
+    """Let malloc keep freed blocks of megabytes: the next needs them, and the system would fill each with zeros."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(_MMAP_THRESHOLD, 1 << 25)
+        mallopt(_TRIM_THRESHOLD, 1 << 27)
 
 
 def _run(arguments: list[str]) -> int:
@@ -140,10 +152,6 @@ def _run(arguments: list[str]) -> int:
         message = str(error).partition(" Available commands")[0].rstrip(".")
         stop = "" if message.endswith("?") else "."
         return _complain(f"{message}{stop} See uncone {verb + ' ' if verb else ''}--help.", 2)
-    except StorageError as error:
-        if debug:
-            raise
-        return _complain(f"{error.filename}: {error.strerror}.", 2)
     except KeyboardInterrupt:
         return _complain("interrupted; no file is left half-written.", 130)
     except Exception as error:
@@ -171,7 +179,9 @@ def _joined(arguments: Sequence[str]) -> list[str]:
 
 
 def _complain(message: str, code: int) -> int:
-    message = message.replace(DASH, "-")
+    from uncone.data.vectors.databases.url import without_secrets  # --help has no need of it
+
+    message = without_secrets(message.replace(DASH, "-"))
     line = "".join(letter if letter.isprintable() else "�" for letter in " ".join(message.split()))
     if sys.stderr is not None:
         with contextlib.suppress(OSError):  # there is nobody left to tell

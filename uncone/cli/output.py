@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uncone.data.storage.path import ObjectPath, path_of
+from uncone.data.vectors.databases.url import is_database
 from uncone.data.writing.atomic import check_output, write_all
 from uncone.errors import OptionError, OutputError
 
@@ -102,7 +103,11 @@ def check_outputs(
             check_outside("--save", saved_to, folder, content)
     names = [os.fspath(source) for source in (*sources, *inputs.values()) if isinstance(source, str | os.PathLike)]
     owners = {path.resolve(): "the source" for path in _files(names)}
-    own = [(flag, path_of(path)) for flag, path in others if isinstance(path, str | os.PathLike)]
+    own = [
+        (flag, path_of(path))
+        for flag, path in others
+        if isinstance(path, str | os.PathLike) and not is_database(os.fspath(path))
+    ]
     for flag, path in (*output.files(), *own):
         check_output(path, devices=True)
         if path.resolve() in owners:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Token
 
-from uncone.data.storage.path import path_of
 from uncone.errors import OptionError
 
 if TYPE_CHECKING:
@@ -53,6 +52,8 @@ def _keys(argument: Argument) -> list[str]:
 
 def _read(path: str, commands: Sequence[str], keys: Collection[str]) -> dict[str, Any]:
     """The values for a verb: those for all verbs, and those of its table, such as [check] or [ablate.layers]."""
+    from uncone.data.storage.path import path_of
+
     try:
         content = tomllib.loads(path_of(path).read_text(encoding="utf-8"))
     except OSError as error:

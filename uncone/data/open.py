@@ -13,10 +13,11 @@ from typing import Any
 
 from uncone.data.source import Options, Source
 from uncone.data.storage.files import check_readable, find_files
-from uncone.data.storage.path import path_of
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.tables.memory import MemoryTable
 from uncone.data.tables.read import plain_suffix
 from uncone.data.vectors.databases.url import SCHEMES, DatabaseUrl, is_database
+from uncone.data.vectors.frames.open import is_frame, open_frame
 from uncone.data.vectors.matrices import NpyStream
 from uncone.data.vectors.memory import in_memory
 from uncone.data.vectors.shards import NamedRows, Shards, read_names
@@ -61,12 +62,14 @@ def open_source(
         opened = _open_database(source, options)
     elif isinstance(source, str | os.PathLike):
         try:
-            opened = _open_path(os.fspath(source), options)
+            opened = _open_path(source if isinstance(source, str) else str(path_of(source)), options)
         except OSError as error:
             reason = error.strerror or str(error)
             raise MissingSourceError(
                 f"{source} cannot be read: {reason}. Check the path and its permissions."
             ) from error
+    elif is_frame(source):
+        opened = open_frame(source, options)
     elif (table := MemoryTable.of(source)) is not None:
         opened = in_memory(table.vectors(options.column))
         texts = texts if options.text is None else table.strings(options.text)
@@ -98,7 +101,9 @@ def _open_path(path: str, options: Options) -> Source:
 
 
 def _open_file(path: Path, options: Options) -> Source:
-    if not path.exists():
+    if isinstance(path, ObjectPath):
+        path.stat()
+    elif not path.exists():
         raise MissingSourceError(f"There is no file or folder {path}. Check the path; `-` reads a .npy from a pipe.")
     suffix = suffix_of(path)
     if suffix is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -131,21 +131,26 @@ def regrid(stream: Iterator[Rows], block: int) -> Iterator[Rows]:
     waiting: list[Rows] = []
     have = 0
     for rows in stream:
-        start = 0
-        while have + len(rows.vectors) - start >= block:
-            stop = start + block - have
-            if have:
-                yield _concatenate([*waiting, rows.part(start, stop)])
-            else:
-                yield rows.part(start, stop)
-            waiting, have, start = [], 0, stop
-        if start < len(rows.vectors):
-            rest = rows.part(start, len(rows.vectors))
-            # A reader may reuse its buffer: what is held back over the next read has to be a copy.
-            waiting.append(replace(rest, vectors=rest.vectors.copy()))
-            have += len(rest.vectors)
+        start, n = 0, len(rows.vectors)
+        while start < n:
+            if not have and n - start >= block:
+                yield rows.part(start, start + block)
+                start += block
+                continue
+            if not have:
+                # A reader may reuse its buffer: what is held back over the next read has to be a copy.
+                whole = np.empty((block, *rows.vectors.shape[1:]), rows.vectors.dtype)
+            elif whole.dtype != rows.vectors.dtype:
+                whole = whole.astype(np.result_type(whole, rows.vectors))
+            part = rows.part(start, min(start + block - have, n))
+            whole[have : have + len(part.vectors)] = part.vectors
+            waiting.append(part)
+            have, start = have + len(part.vectors), start + len(part.vectors)
+            if have == block:
+                yield _named(whole, waiting)
+                waiting, have = [], 0
     if have:
-        yield _concatenate(waiting)
+        yield _named(whole[:have], waiting)
 
 
 def batches(stream: Iterator[Rows], dtype: DTypeLike, first_row: int = 0) -> Iterator[Batch]:
@@ -196,8 +201,8 @@ def check_shape(name: str, shape: Sequence[int]) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def _concatenate(parts: Sequence[Rows]) -> Rows:
-    vectors = np.concatenate([part.vectors for part in parts])
+def _named(vectors: NDArray[np.generic], parts: Sequence[Rows]) -> Rows:
+    """Vectors with what stood beside them in the parts that they were copied from."""
     texts, labels = joined_names([part.texts for part in parts]), joined_names([part.labels for part in parts])
     return Rows(vectors, texts, labels, _joined_columns([part.beside for part in parts]))
 

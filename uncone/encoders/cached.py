@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import Matrix
-from uncone.data.cache import VectorCache
+from uncone.data.cache import VectorCache, cache_folder
 from uncone.data.source import Rows, Source
+from uncone.data.storage.path import ObjectPath
 from uncone.data.writing.atomic import writing
 from uncone.encoders.text_vectors import ModelTexts
 from uncone.errors import OutputError
@@ -100,7 +101,11 @@ _RECORD = struct.Struct("<II16s")  # texts, crc32 of the numbers, hash of the te
 
 
 def journal_of(out: Path) -> Path:
-    """The journal of an output: a hidden file beside it."""
+    """The journal of an output: a hidden file beside it, or in the cache if the output is in object storage."""
+    if isinstance(out, ObjectPath):
+        folder = cache_folder() / "journals"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f"{hashlib.sha256(str(out).encode()).hexdigest()[:32]}.journal"
     return out.resolve().parent / f".{out.name[:200]}.journal"
 
 

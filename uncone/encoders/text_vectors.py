@@ -143,6 +143,8 @@ class ModelTexts(_TextVectors):
     """The model as the user named it."""
     files: Sequence[Path] = ()
     """The files that the model was read from."""
+    map_pools: Callable[..., Iterator[Any]] = staticmethod(map)
+    """Applies a function to pools and keeps their order: `map`, or one that does it in threads."""
 
     @abstractmethod
     def pools(self) -> Iterator[list[Unit]]:
@@ -165,7 +167,7 @@ class ModelTexts(_TextVectors):
 
     def rows_of(self, encode: Encode) -> Iterator[Rows]:
         """The rows, with vectors from `encode`: our own, or one that knows a way around it."""
-        return self._rows((pool, *self._vectors(pool, encode)) for pool in self.pools())
+        return self._rows(self.map_pools(lambda pool: (pool, *self._vectors(pool, encode)), self.pools()))
 
     def _vectors(self, pool: Sequence[Unit], encode: Encode) -> tuple[Matrix, int]:
         vectors: Matrix = np.full((len(pool), self.dim), np.nan, np.float32)

@@ -122,7 +122,7 @@ def temporary_output(out: Path, *, folder: bool, ours: Callable[[Path], bool]) -
 
 def _check_place(out: Path, folder: bool, ours: Callable[[Path], bool]) -> None:
     if isinstance(out, ObjectPath):
-        out.check_bucket()
+        out.check_writable()
     elif not out.parent.is_dir():
         raise ExportError(f"There is no folder {out.parent} to write {out.name} to. Make it first, or name another.")
     if out.is_symlink() and not out.exists():

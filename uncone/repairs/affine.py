@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import deque
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -18,12 +19,14 @@ from uncone.errors import DamagedRepairError, FitError, NoInverseError
 from uncone.repairs.directions import precision, product, rounding
 from uncone.repairs.repair import Arrays, Progress, Repair
 from uncone.run.measure import Plan, measure, step_progress
+from uncone.run.threads import on_all_cores, one_blas_thread
 from uncone.stats.moments import Moments
 from uncone.stats.statistic import Bundle
 
 __all__ = ["Affine", "Collapsed"]
 
-_TOGETHER = 4096  # rows that are multiplied at once: fewer, and the threads of BLAS wait for each other
+_TOGETHER = 4080  # rows that are multiplied at once, a multiple of what kernels take
+_AT_ONCE = 8192  # rows of a thread
 _IN_CACHE = 512  # rows that are only shifted and scaled
 _SINGULAR = 1e-12
 _MANY = 1 << 16  # rows from which a first look at some of them pays
@@ -250,6 +253,21 @@ class _Ready:
     def apply(self, rows: Matrix) -> Matrix:
         """The map of all rows, a block at a time."""
         mapped = np.empty((len(rows), self.width), rows.dtype)
+        starts = range(0, len(rows), _AT_ONCE)
+
+        def put(start: int) -> None:
+            self._put(rows[start : start + _AT_ONCE], mapped[start : start + _AT_ONCE])
+
+        # One BLAS thread, whoever asks: how a product is shared out may change its last digits.
+        if len(starts) == 1:
+            with one_blas_thread():
+                put(0)
+        else:
+            with on_all_cores() as threads:
+                deque(threads.map(put, starts), maxlen=0)
+        return mapped
+
+    def _put(self, rows: Matrix, mapped: Matrix) -> None:
         has_product = self.factor is not None and self.factor.ndim == 2
         size = _TOGETHER if has_product else _IN_CACHE
         buffer = borrow(min(size, len(rows)), rows.shape[1], rows.dtype) if has_product else mapped
@@ -266,4 +284,3 @@ class _Ready:
                 out += self.bias
         if has_product:
             give_back(buffer)
-        return mapped

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from uncone.data.source import BLOCK
+from uncone.run.fold import SPAN
 from uncone.run.rehearsal import Pass
 
 __all__ = ["Estimate", "Limit", "Reading"]
@@ -48,8 +49,8 @@ class Estimate:
     unit: int
 
     def on(self, workers: int, *, cluster: bool) -> Estimate:
-        """The same on other workers."""
-        return replace(self, workers=workers, cluster=cluster)
+        """The same on other workers of the cluster, or on so many threads of this machine."""
+        return replace(self, workers=workers, cluster=cluster, unit=self.unit if cluster else SPAN)
 
     @property
     def bytes_read(self) -> int:
@@ -75,8 +76,8 @@ class Estimate:
     def memory(self) -> int:
         """Bytes that a worker needs: Python, a block as it is read, and the most that a pass has in use."""
         block = BLOCK * self.dim * 4
-        used = max(max(each.folding, each.joining if self.cluster else 0) for each in self.passes)
-        return self.process_bytes + block + used
+        peak = max(max(each.folding, each.joining if self.cluster else 0) for each in self.passes)
+        return self.process_bytes + block + peak
 
     @property
     def between_workers(self) -> int:
@@ -129,9 +130,12 @@ class Estimate:
 
     @property
     def most_workers(self) -> int | None:
-        """Workers beyond which the bytes don't arrive faster than they are used; None without a bandwidth."""
-        transfer = self.transfer_seconds
-        return None if self.bandwidth is None or not transfer else math.ceil(self.cpu_seconds / transfer)
+        """Workers beyond which no pass gets its bytes faster than it works on them; None without a bandwidth."""
+        if self.bandwidth is None:
+            return None
+        return (
+            max(math.ceil(self.cpu_seconds_of(each) / (self._transfer(each) or math.inf)) for each in self.passes) or 1
+        )
 
     def _work(self, each: Pass, rows: int, merges: int) -> float:
         return rows * (self.reading.seconds_per_row + each.seconds_per_row) + merges * each.seconds_per_merge

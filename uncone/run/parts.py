@@ -105,7 +105,7 @@ class _Job(ABC, Generic[R]):
         """What a worker sends of some texts."""
 
     @abstractmethod
-    def taken(self, arrays: State) -> R:
+    def result(self, arrays: State) -> R:
         """The same on the driver."""
 
     def fold(self, chunk: Range) -> bytes:
@@ -141,7 +141,7 @@ class _Job(ABC, Generic[R]):
         """
         values = check_answer(state, self.any_kernel)
         check_kernel(self.kernel, values["kernel"], self.any_kernel)
-        return self.taken(load(state))
+        return self.result(load(state))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +154,7 @@ class _PartsJob(_Job[LayerSums]):
         start, stop = (pools[texts] for texts in chunk)
         return reader.run.sums(self.statistic, reader, (start, stop), self.bounds).snapshot()
 
-    def taken(self, arrays: State) -> LayerSums:
+    def result(self, arrays: State) -> LayerSums:
         return LayerSums.resumed(self.statistic, arrays)
 
 
@@ -163,5 +163,5 @@ class _BoundsJob(_Job[Vector]):
     def arrays(self, reader: Reader, chunk: Range) -> State:
         return {"bounds": reader.run.bounds()}
 
-    def taken(self, arrays: State) -> Vector:
+    def result(self, arrays: State) -> Vector:
         return arrays["bounds"]

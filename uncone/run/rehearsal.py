@@ -22,6 +22,7 @@ from uncone.data.source import Rows, Source
 from uncone.run.fold import SPAN, Fold
 from uncone.run.job import Job, Progress, Range, kernel, packed
 from uncone.run.threads import one_blas_thread
+from uncone.stats.hashing import Fingerprints
 from uncone.stats.row_sample import RowSample
 from uncone.stats.statistic import Bundle, State, Statistic
 
@@ -44,7 +45,7 @@ class Repeated(Source):
         self.name, self.kind, self.dtype, self.dim = name, kind, sample.dtype, sample.dim
 
     @property
-    def known(self) -> int:
+    def n_sampled(self) -> int:
         """Rows of the sample."""
         return self.sample.rows or 0
 
@@ -52,8 +53,8 @@ class Repeated(Source):
         """The rows from start to stop."""
         stop = self.rows if stop is None else stop
         while start < (stop or 0):
-            first = start % self.known
-            last = min(first + (stop or 0) - start, self.known)
+            first = start % self.n_sampled
+            last = min(first + (stop or 0) - start, self.n_sampled)
             yield from self.sample.read(first, last)
             start += last - first
 
@@ -107,34 +108,34 @@ class Rehearsal:
         begun = time.process_time()
         if progress is not None:
             progress(0)
-        known = min(groups[-1][-1][1], self.sample)
+        n_sampled = min(groups[-1][-1][1], self.sample)
         if self.progress is not None:
-            self.progress(f"rehearsing {self.step}", known, known)
-        statistic: Any = replace(job, statistic=_roomy(job.statistic)).chunk(0, known)
-        self.passes.append(_rehearsed(self.step, job, groups, statistic, known))
+            self.progress(f"rehearsing {self.step}", n_sampled, n_sampled)
+        statistic: Any = replace(job, statistic=_roomy(job.statistic)).chunk(0, n_sampled)
+        self.passes.append(_rehearsed(self.step, job, groups, statistic, n_sampled))
         self.seconds += time.process_time() - begun
         yield statistic
 
 
-def _rehearsed(step: str, job: Fold[Any], groups: Sequence[Sequence[Range]], full: Statistic, known: int) -> Pass:
-    """What a pass takes, by a sample of `known` rows and a statistic of it that is as large as that of all rows."""
-    part = job.chunk(0, min(known, SPAN))  # for the first time: buffers, and what is computed once
+def _rehearsed(step: str, job: Fold[Any], groups: Sequence[Sequence[Range]], full: Statistic, n_sampled: int) -> Pass:
+    """What a pass takes, by a sample of `n_sampled` rows and a statistic of it that is as large as that of all rows."""
+    part = job.chunk(0, min(n_sampled, SPAN))  # for the first time: buffers, and what is computed once
     overhead = len(packed(part.snapshot(), {"kernel": kernel()})) - _bytes(part.snapshot())
 
     def size(rows: int) -> int:
-        return round(state_bytes(job.statistic, full, known, rows)) + overhead
+        return round(state_bytes(job.statistic, full, n_sampled, rows)) + overhead
 
     chunks = Counter(stop - start for group in groups for start, stop in group)
     merged = Counter(group[-1][1] - group[0][0] for group in groups)
     largest = size(max(chunks))
-    folding = peak_bytes(lambda: job.span(0, min(known, SPAN))) + 2 * largest
+    folding = peak_bytes(lambda: job.span(0, min(n_sampled, SPAN))) + 2 * largest
     joining = (max(map(len, groups)) + 1) * largest + 2 * size(max(merged))
     return Pass(
         step=step,
         rows=groups[-1][-1][1],
         chunks=sum(chunks.values()),
         groups=len(groups),
-        seconds_per_row=cpu_seconds(lambda: job.chunk(0, known)) / known,
+        seconds_per_row=cpu_seconds(lambda: job.chunk(0, n_sampled)) / n_sampled,
         seconds_per_merge=_seconds_per_merge(part),
         flops_per_row=job.statistic.flops_per_row + job.source.flops_per_row,
         sent=sum(size(rows) * n for rows, n in chunks.items()),
@@ -153,12 +154,12 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return (time.process_time() - begun) / rounds
 
 
-def state_bytes(statistic: Statistic, folded: Any, known: int, rows: int) -> float:  # noqa: ANN401 - of the same kind
-    """Bytes of the state of a statistic after `rows` rows, by one of the same kind that was `folded` over `known`."""
+def state_bytes(statistic: Statistic, folded: Any, n_sampled: int, rows: int) -> float:  # noqa: ANN401 - of the same kind
+    """Bytes of the state of a statistic after `rows` rows, by one of the same kind that was `folded` over fewer."""
     if isinstance(statistic, Bundle):
-        return sum(state_bytes(member, folded[name], known, rows) for name, member in statistic.members.items())
-    size, kept = _bytes(folded.snapshot()), statistic.rows_kept(rows)
-    return size if kept is None else size * kept / (folded.rows_kept(known) or 1)
+        return sum(state_bytes(member, folded[name], n_sampled, rows) for name, member in statistic.members.items())
+    size, n_kept = _bytes(folded.snapshot()), statistic.rows_kept(rows)
+    return size if n_kept is None else size * n_kept / (folded.rows_kept(n_sampled) or 1)
 
 
 def python_bytes(modules: Iterable[str]) -> int:
@@ -173,8 +174,9 @@ def _roomy(statistic: Any) -> Any:  # noqa: ANN401 - of any kind, which it keeps
     """An empty statistic that keeps as many rows of a sample as it would of all rows."""
     if isinstance(statistic, Bundle):
         return Bundle(**{name: _roomy(member) for name, member in statistic.members.items()})
-    if isinstance(statistic, RowSample):
-        return type(statistic)(**{**statistic.settings, "cutoff": None})
+    for kind, bound in ((RowSample, "cutoff"), (Fingerprints, "rows")):
+        if isinstance(statistic, kind):
+            return type(statistic)(**{**statistic.settings, bound: None})
     return statistic.empty()
 
 

@@ -6,22 +6,23 @@ import hashlib
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 from uncone.data.batch import Matrix
 from uncone.data.source import Rows, Source
-from uncone.data.storage.files import FileStamps
+from uncone.data.storage.files import FileStamps, with_absolute_paths
 from uncone.data.storage.path import path_of
 from uncone.data.texts.texts import ListTexts, MemoryTexts, TextSource
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.data.writing.folder import OutputFolder, Part, parts_to_write
 from uncone.data.writing.rewrite import Rewritten, rewrite
 from uncone.data.writing.side_columns import files_of, parts_of
-from uncone.encoders.text_vectors import check_count
+from uncone.encoders.text_vectors import ModelTexts, check_count
 from uncone.run.job import (
     Executor,
     Range,
@@ -64,11 +65,11 @@ class _Writer:
         return 0 if self.model is None else self.model.gpus
 
     def sent(self) -> _Writer:
-        """The job as it goes to workers, which load the model themselves."""
+        """The job as it goes to workers: with full paths, and without the model, which they load."""
         if self.model is None:
-            return self
+            return with_absolute_paths(self)
         bare = [replace(part, source=part.source.with_model(None)) for part in self.parts]  # type: ignore[attr-defined]
-        return replace(self, parts=bare)
+        return with_absolute_paths(replace(self, parts=bare))
 
     def fold(self, chunk: Range) -> bytes:
         """Write some parts, and give their records; of a part that another worker has written, the one it left."""
@@ -141,6 +142,10 @@ class _Guarded(Source):
         self.source, self.stamps, self.stop = source, stamps, stop
         self.name, self.kind, self.dtype, self.note = source.name, source.kind, source.dtype, source.note
         self.dim, self.rows = source.dim, source.rows
+
+    def with_columns(self) -> Source:
+        """The columns of a database or a data frame go along."""
+        return _Guarded(self.source.with_columns(), self.stamps, self.stop)
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         files = files_of(self.source)
@@ -229,17 +234,32 @@ def write_folder(
 
 
 def _local(job: _Writer, progress: Callable[[int], None] | None) -> Iterator[dict[str, Any]]:
-    """The records of all parts, written in threads: blocks of vectors side by side, or whole parts of texts."""
+    """The records of all parts. Threads share the blocks of vectors, the pools of texts, or the parts of tokens."""
     if job.model is None:
         yield from (job.write(part, in_order, progress) for part in job.parts)
         return
-    stop = Event()
+    threads, stop = cores() if job.model.shared else 1, Event()
+    if all(isinstance(part.source, ModelTexts) for part in job.parts):
+        for part in job.parts:
+            part.source.map_pools = partial(_each_on_one_thread, threads=threads)  # type: ignore[attr-defined]
+            yield job.write(part, map, progress)
+        return
 
     def write(part: Part) -> dict[str, Any]:
         with one_torch_thread():
             return job.write(part, map, progress, stop)
 
-    yield from in_order(write, job.parts, threads=cores() if job.model.shared else 1, stop=stop)
+    yield from in_order(write, job.parts, threads=threads, stop=stop)
+
+
+def _each_on_one_thread(work: Callable[[Any], Any], tasks: Iterable[Any], threads: int) -> Iterator[Any]:
+    """What `work` makes of each task, in order: side by side, and every product of torch on one thread."""
+
+    def alone(task: Any) -> Any:  # noqa: ANN401 - a pool
+        with one_torch_thread():
+            return work(task)
+
+    return in_order(alone, tasks, threads=threads)
 
 
 def _can_be_sent(source: Source) -> bool:

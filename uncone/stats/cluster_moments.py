@@ -223,7 +223,7 @@ class ClusterMoments(Statistic):
             return product.copy() if alone and product.dtype == np.float64 else product
         cross = np.outer(delta[label], self._sums[label])
         square = np.outer(delta[label], delta[label])
-        return product.astype(np.float64) + cross + cross.T + float(self._counts[label]) * square
+        return product.astype(np.float64) + (cross + cross.T) + float(self._counts[label]) * square
 
     @property
     def counts(self) -> IntVector:
@@ -252,20 +252,32 @@ class ClusterMoments(Statistic):
         return {"counts": self.counts, "means": self.means, "scatters": self._stack(scatters)}
 
     def _restore(self, state: State) -> None:
-        self.resume(
-            {"counts": state["counts"], "sums": np.zeros_like(self._sums), "products": state["scatters"].copy()}
-        )
+        self._counts, self._sums = state["counts"].copy(), np.zeros_like(self._sums)
+        self._products = {label: state["scatters"][label - self.first].copy() for label in self._occupied}
         self._shift = state["means"].copy()
 
     def snapshot(self) -> State:
+        """Of the products, which are symmetric, only the upper half: they are what takes memory on its way."""
         self.finish()
-        products = [self._product(label) for label in range(self.first, self.last)]
-        return {"counts": self._counts, "sums": self._sums, "products": self._stack(products)}
+        rows, columns = np.triu_indices(self.dim)
+        products = np.zeros((self.last - self.first, len(rows)))
+        for label, product in self._products.items():
+            products[label - self.first] = product[rows, columns]
+        return {"counts": self._counts, "sums": self._sums, "products": products}
 
     def resume(self, snapshot: State) -> None:
         self._counts, self._sums = snapshot["counts"].copy(), snapshot["sums"].copy()
-        occupied = [label for label in range(self.first, self.last) if self._counts[label]]
-        self._products = {label: snapshot["products"][label - self.first].copy() for label in occupied}
+        self._products = {label: self._whole(snapshot["products"][label - self.first]) for label in self._occupied}
+
+    @property
+    def _occupied(self) -> list[int]:
+        return [label for label in range(self.first, self.last) if self._counts[label]]
+
+    def _whole(self, upper: Vector) -> Matrix:
+        rows, columns = np.triu_indices(self.dim)
+        product: Matrix = np.empty((self.dim, self.dim))
+        product[rows, columns] = product[columns, rows] = upper
+        return product
 
     def _stack(self, squares: list[Matrix]) -> Matrix:
         return np.stack(squares) if squares else np.zeros((0, self.dim, self.dim))

@@ -91,8 +91,8 @@ class Fingerprints(Statistic):
 
     def rows_kept(self, rows: int) -> float:
         """One of 2^level, the smallest with at most `limit` of them."""
-        needed = math.ceil(math.log2(max(rows / self.limit, 1)))
-        return math.ldexp(rows, -max(needed, self.level))
+        level = math.ceil(math.log2(max(rows / self.limit, 1)))
+        return math.ldexp(rows, -max(level, self.level))
 
     def update(self, batch: Batch) -> None:
         self._add(fingerprints(batch.vectors))

@@ -37,8 +37,9 @@ class Unusable(Statistic):
         self.n_read += n_read
         self.bad += bad
         self.zero += zero
-        self.bad_rows = np.sort(np.concatenate([self.bad_rows, bad_rows]))[: self.keep]
-        self.zero_rows = np.sort(np.concatenate([self.zero_rows, zero_rows]))[: self.keep]
+        if bad or zero:
+            self.bad_rows = np.sort(np.concatenate([self.bad_rows, bad_rows]))[: self.keep]
+            self.zero_rows = np.sort(np.concatenate([self.zero_rows, zero_rows]))[: self.keep]
 
     def state(self) -> State:
         return {

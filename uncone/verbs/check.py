@@ -67,9 +67,10 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
     if whole:
         report = step_progress(options.progress, "neighbors", source.rows)
         space.neighborhood = neighborhood_of(space, whole=True, ann=options.ann, plan=options.plan, progress=report)
-    findings = examine(space)
+    findings, pictures = examine(space), draw(space)
     if source.unit_length:
         findings |= {name: _withheld(findings[name], source.kind) for name in _OF_NORMS}
+        pictures = replace(pictures, norm_edges=[], norm_counts=[])
     meanings = [score_meaning(space, score) for score in options.scores]
     return Diagnosis(
         source={
@@ -82,12 +83,12 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
         findings=findings,
         verdict=judge(findings, meanings, repaired=repaired),
         scores=meanings,
-        pictures=draw(space),
+        pictures=pictures,
         provenance=_provenance(space, options),
     )
 
 
-_OF_NORMS = ("norm_mean", "norm_outliers")
+_OF_NORMS = ("norm_mean", "norm_outliers", "partition_isotropy_log10")
 
 
 def _withheld(finding: Finding, database: str) -> Finding:

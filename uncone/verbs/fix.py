@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from uncone.data.storage.path import path_of
+from uncone.data.vectors.databases.url import is_database, without_secrets
 from uncone.data.writing.atomic import check_outside
 from uncone.errors import FitError
 from uncone.verbs.check import diagnose
@@ -75,7 +76,8 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
         output = space.write(repair, out, _step(options.progress, "writing"), options.executor, options.any_kernel)
         notes = [f"{output.path.name} has no place for {', '.join(output.dropped)}."] if output.dropped else []
         notes += [f"{output.unusable:,} vectors could not be repaired and are NaN."] if output.unusable else []
-        result = replace(result, written=os.fspath(out), notes=[*result.notes, *notes])
+        notes += [output.note] if output.note else []
+        result = replace(result, written=without_secrets(os.fspath(out)), notes=[*result.notes, *notes])
     if save is not None:
         save_repair(repair, path_of(save), provenance)
         result = replace(result, saved=os.fspath(save))
@@ -174,7 +176,7 @@ def history_of(repair: Repair) -> list[tuple[int, float, float | None]]:
 def _check_places(out: str | os.PathLike[str] | None, model: object, *others: tuple[object, str]) -> None:
     """Never write into the model, nor into the folder of a repair."""
     for folder, owner in ((model, "the model"), *others):
-        if out is not None and isinstance(folder, str | os.PathLike):
+        if out is not None and not is_database(os.fspath(out)) and isinstance(folder, str | os.PathLike):
             check_outside("-o", path_of(out), path_of(folder), owner)
 
 

@@ -14,7 +14,9 @@ from uncone.verbs.spaces.verb import verb
 if TYPE_CHECKING:
     from uncone.analysis.layers.layer import Layer
     from uncone.data.texts.texts import TextSource
+    from uncone.encoders.encoder import Encoder
     from uncone.report.documents.layers import LayerComparison, LayerStudy
+    from uncone.run.parts import Cluster
 
 __all__ = ["compare_layers", "layers"]
 
@@ -35,20 +37,12 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
     from uncone.analysis.layers.story import layer_story
     from uncone.analysis.layers.study import notes_of, provenance_of, study
     from uncone.data.texts.selection import Selection
-    from uncone.encoders.open import open_encoder
     from uncone.report.documents.layers import LayerStudy
     from uncone.run.checkpoint import checkpoints_in
-    from uncone.run.models import SentModel
-    from uncone.run.parts import Cluster
 
     settings = settings_from(options.settings())
     source = open_texts_of(texts, options.text, None, options.data)
-    loading, there = options.loading, options.engine != "threads"
-    # Workers may have GPUs that this machine lacks.
-    encoder = open_encoder(model, replace(loading, device="auto") if there and loading.device == "cuda" else loading)
-    sent = SentModel.of(model, loading, encoder) if there else None
-    engine = options.executor
-    cluster = None if engine is None or sent is None else Cluster(engine, sent, options.any_kernel)
+    encoder, cluster = _opened(model, options)
     sampling = _sampling(source, options)
     selection = Selection(source, **sampling, seed=settings.seed)
     resume, progress = options.resume, options.progress
@@ -124,6 +118,20 @@ def compare_layers(models: Sequence[Any], corpora: Sequence[Any], *, options: La
             for study, paired in zip(studies[1:], same[1:], strict=True)
         ],
     )
+
+
+def _opened(model: Any, options: LayersOptions) -> tuple[Encoder, Cluster | None]:  # noqa: ANN401 - as `layers` takes it
+    """The encoder of this machine; and the engine with the model as its workers open it, if there is one."""
+    from uncone.encoders.open import open_encoder
+    from uncone.run.models import SentModel
+    from uncone.run.parts import Cluster
+
+    loading, engine = options.loading, options.executor
+    if engine is None:
+        return open_encoder(model, loading), None
+    # Workers may have GPUs that this machine lacks.
+    encoder = open_encoder(model, replace(loading, device="auto") if loading.device == "cuda" else loading)
+    return encoder, Cluster(engine, SentModel.of(model, loading, encoder), options.any_kernel)
 
 
 def _sampling(source: TextSource, options: LayersOptions) -> dict[str, Any]:

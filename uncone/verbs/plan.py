@@ -98,8 +98,8 @@ class _Sampled:
 def _synthetic(options: PlanOptions) -> _Sampled:
     """Vectors around a mean, as those of a crowded space are."""
     rows, dim, dtype = int(options.rows or 0), int(options.dim or 0), np.dtype(options.dtype)
-    known = min(rows, _SAMPLE, max(_NUMBERS // dim, 2))
-    vectors = np.random.default_rng(options.seed).standard_normal((known, dim), np.float32)
+    n_sampled = min(rows, _SAMPLE, max(_NUMBERS // dim, 2))
+    vectors = np.random.default_rng(options.seed).standard_normal((n_sampled, dim), np.float32)
     if dtype.kind == "f":
         vectors += 1
     else:  # within the numbers of 8 bits
@@ -108,7 +108,7 @@ def _synthetic(options: PlanOptions) -> _Sampled:
     sample = ArrayVectors(vectors.clip(0, 127).astype(dtype) if dtype.kind != "f" else vectors.astype(dtype))
     facts = {"name": "synthetic vectors", "kind": "synthetic", "rows": rows, "dimensions": dim, "dtype": dtype.name}
     claimed = Repeated(sample, rows, "synthetic vectors", "synthetic")
-    return _Sampled(claimed, {**facts, "sampled": known}, Reading(float(dim * dtype.itemsize)))
+    return _Sampled(claimed, {**facts, "sampled": n_sampled}, Reading(float(dim * dtype.itemsize)))
 
 
 def _sampled(source: Any, options: PlanOptions) -> _Sampled:  # noqa: ANN401 - vectors
@@ -124,10 +124,10 @@ def _sampled(source: Any, options: PlanOptions) -> _Sampled:  # noqa: ANN401 - v
             "--rows."
         )
     rows = int(options.rows or opened.rows or 0)
-    wanted = min(rows, opened.rows or rows, _SAMPLE, max(_NUMBERS // opened.dim, 2))
-    vectors, seconds, wall = _read(opened, wanted)
+    n = min(rows, opened.rows or rows, _SAMPLE, max(_NUMBERS // opened.dim, 2))
+    vectors, seconds, wall = _read(opened, n)
     stored = opened.stored_bytes()
-    row_bytes = vectors.dtype.itemsize * opened.dim if stored is None or not opened.rows else stored / opened.rows
+    row_bytes = vectors.dtype.itemsize * opened.dim if stored is None else stored / (opened.rows or rows)
     in_memory = opened.random_access and not opened.files_between()
     divisible = opened.random_access or opened.divisible
     alone = "" if divisible else f"{opened.name} can only be read from the beginning"
@@ -142,7 +142,7 @@ def _sampled(source: Any, options: PlanOptions) -> _Sampled:  # noqa: ANN401 - v
 def _read(source: Source, rows: int) -> tuple[np.ndarray[Any, Any], float, float]:
     """The first rows, and the seconds that reading them took of the processor and of the clock."""
     if source.rereadable:
-        next(iter(source.read(0, 1)))  # for the first time: what is opened and imported once
+        next(iter(source.read(0, 1)), None)  # for the first time: opening and importing
     wall, begun, rounds = time.monotonic(), time.process_time(), 0
     parts: list[np.ndarray[Any, Any]] = []
     while rounds == 0 or (source.rereadable and time.monotonic() - wall < _LEAST_SECONDS):
@@ -161,18 +161,18 @@ def _rehearse(source: Repeated, options: PlanOptions) -> tuple[Rehearsal, float,
     """The passes over a source, the seconds of what isn't shared, and the modules that a worker imports."""
     from uncone.verbs.check import diagnose
 
-    rehearsal = Rehearsal(source.known, options.progress)
+    rehearsal = Rehearsal(source.n_sampled, options.progress)
     begun = time.process_time()
     if options.method is None:
         diagnose(source, options.cast(CheckOptions, engine=rehearsal, workers=1, progress=rehearsal.report))
         return rehearsal, time.process_time() - begun - rehearsal.seconds, []
-    repair, extra = _fitted(source, options, rehearsal)
+    repair, extra = _fit(source, options, rehearsal)
     own = time.process_time() - begun - rehearsal.seconds + extra
     rehearsal.passes.append(_apply(source, repair))
     return rehearsal, own, [type(repair).__module__]
 
 
-def _fitted(source: Repeated, options: PlanOptions, rehearsal: Rehearsal) -> tuple[Repair, float]:
+def _fit(source: Repeated, options: PlanOptions, rehearsal: Rehearsal) -> tuple[Repair, float]:
     """The repair, and the seconds of training that the rehearsal has left out."""
     from uncone.repairs.registry import make
     from uncone.verbs.fix import fix
@@ -192,7 +192,7 @@ def _training_seconds(source: Repeated) -> float:
     """Seconds of training a flow, by one epoch of a few rows: at most, because it may end early."""
     from uncone.repairs.flow import Flow
 
-    rows = np.concatenate([part.vectors for part in source.read(0, min(source.known, _TRAINED))]).astype(np.float32)
+    rows = np.concatenate([part.vectors for part in source.read(0, min(source.n_sampled, _TRAINED))]).astype(np.float32)
     seconds = cpu_seconds(lambda: Flow(epochs=1).fit(rows)) / len(rows)
     whole = Flow()
     return seconds * whole.epochs * min(whole.sample, source.rows or 0)
@@ -209,8 +209,8 @@ def _apply(source: Repeated, repair: Repair) -> Pass:
         deque(mapped.read(0, n), maxlen=0)
 
     with one_blas_thread():
-        read(min(source.known, SPAN))
-        seconds = cpu_seconds(lambda: read(source.known)) / source.known
+        read(min(source.n_sampled, SPAN))
+        seconds = cpu_seconds(lambda: read(source.n_sampled)) / source.n_sampled
     return Pass(
         step="apply",
         rows=rows,
@@ -218,6 +218,6 @@ def _apply(source: Repeated, repair: Repair) -> Pass:
         groups=len(groups),
         seconds_per_row=seconds,
         flops_per_row=mapped.flops_per_row,
-        folding=peak_bytes(lambda: read(min(source.known, SPAN))),
+        folding=peak_bytes(lambda: read(min(source.n_sampled, SPAN))),
         written=rows * mapped.dim * itemsize,
     )

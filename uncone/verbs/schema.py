@@ -324,10 +324,10 @@ def _repair() -> dict[str, Any]:
 
 def _plan() -> dict[str, Any]:
     figure = _object("Figure", {"value": float, "unit": str, "how": How, "meaning": str})
-    measured = dict.fromkeys(("cpu_seconds_per_vector", "cpu_seconds_per_merge"), float)
+    seconds = dict.fromkeys(("cpu_seconds_per_vector", "cpu_seconds_per_merge"), float)
     sizes = ("bytes_read", "bytes_written", "between_workers", "to_driver")
-    computed = {**dict.fromkeys(("flops", "cpu_seconds", "seconds"), float), **dict.fromkeys(sizes, int)}
-    parts = {"measured": _object("PassMeasured", measured), "computed": _object("PassComputed", computed)}
+    sums = {**dict.fromkeys(("flops", "cpu_seconds", "seconds"), float), **dict.fromkeys(sizes, int)}
+    parts = {"measured": _object("PassMeasured", seconds), "computed": _object("PassComputed", sums)}
     return {
         "source": _OBJECT,
         "verb": str,

@@ -83,6 +83,16 @@ def test_no_cluster_is_one_line(engine, address, port, request, capsys):
     assert not Path("uncone-report.html").exists()
 
 
+def test_no_cluster_is_noticed_before_a_model_is_loaded(free_port, capsys):
+    pytest.importorskip("distributed")
+    Path("texts.txt").write_text("a text\nand another\n")
+    address = f"tcp://127.0.0.1:{free_port}"
+    command = ["layers", "no-model/", "--corpus", "texts.txt", "--engine", "dask", "--address", address]
+    assert _run(command) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "There is no" in error and str(free_port) in error
+
+
 def test_waiting_for_an_answer_ends_within_15_seconds():
     """A connection, and an answer: each may take so long."""
     assert 2 * SECONDS < 15

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -23,8 +23,9 @@ from uncone.analysis.calibration.results import Background
 from uncone.analysis.calibration.sampled_pairs import Side, sample_pairs
 from uncone.analysis.intervals.intervals import Interval, around, mean_variance
 from uncone.analysis.number_format import count
+from uncone.analysis.space.space import Once
 from uncone.data.batch import IntVector, Vector, batch_rows
-from uncone.data.source import Source, batches
+from uncone.data.source import BLOCK, Source, batches, regrid
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
 from uncone.run.measure import Plan, StepProgress, measure, step_progress
 from uncone.stats.hashing import Fingerprints, Sketches
@@ -235,13 +236,14 @@ class _SideStatistics(NamedTuple):
         """Measure one side; copies are counted within it if it is `alone`, else with fingerprints of all bits."""
         k = max(min(_SAMPLE_ROWS if rate > _RARE else _MORE_ROWS, _SAMPLE_NUMBERS // source.dim), 2)
         cutoff = cutoff_for(k, source.rows, seed) if source.rows is not None and source.rereadable else None
+        stream, reference = _with_reference(source, plan)
         bundle = Bundle(
-            units=UnitScatter(source.dim, dtype=plan.dtype, reference=_reference(source, plan)),
+            units=UnitScatter(source.dim, dtype=plan.dtype, reference=reference),
             prints=Sketches(MANY_PRINTS) if alone and source.random_access else Fingerprints(MANY_PRINTS),
             unusable=Unusable(),
             sample=RowSample(source.dim, k, seed=seed, cutoff=cutoff, keep_texts=False),
         )
-        statistics = measure(source, bundle, plan, step_progress(progress, step, source.rows))
+        statistics = measure(stream, bundle, plan, step_progress(progress, step, source.rows))
         units, prints, sample = statistics["units"], statistics["prints"], statistics["sample"]
         if cutoff is not None and 2 * sample.sampled.n < min(k, units.n):
             # Most vectors are unusable, and so were most of those that were to be the sample.
@@ -269,13 +271,23 @@ class _SideStatistics(NamedTuple):
             )
 
 
-def _reference(source: Source, plan: Plan) -> Vector | None:
-    """The mean direction of the first vectors, if reading them twice costs little."""
-    if not (source.random_access or source.divisible):
-        return None
-    opening = next(batches(source.read(0, min(batch_rows(source.dim), source.rows or 0)), plan.dtype))
+def _with_reference(source: Source, plan: Plan) -> tuple[Source, Vector | None]:
+    """The source, and the mean direction of its first vectors, which a stream gives only once."""
+    n_rows = batch_rows(source.dim)
+    if source.random_access or source.divisible:
+        opening = next(batches(source.read(0, min(n_rows, source.rows or 0)), plan.dtype), None)
+    else:
+        stream = regrid(source.read(), BLOCK)
+        block = next(stream, None)
+        if block is None:
+            return source, None
+        block = replace(block, vectors=block.vectors.copy())
+        opening = next(batches(iter([block.part(0, n_rows)]), plan.dtype))
+        source = Once(source, [block], stream)
+    if opening is None or not opening.n:
+        return source, None
     units = opening.vectors / opening.norms[:, None]
-    return units.mean(axis=0, dtype=np.float64).astype(plan.dtype).astype(np.float64) if opening.n else None
+    return source, units.mean(axis=0, dtype=np.float64).astype(plan.dtype).astype(np.float64)
 
 
 def _check_request(source: Source, rates: Sequence[float], minimum: int = 2) -> None:

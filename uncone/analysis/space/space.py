@@ -29,7 +29,7 @@ from uncone.stats.unusable import Unusable
 if TYPE_CHECKING:
     from uncone.analysis.neighbors.neighborhood import Neighborhood
 
-__all__ = ["SAMPLE_ROWS", "Space", "measure_space", "with_reference"]
+__all__ = ["SAMPLE_ROWS", "Once", "Space", "measure_space", "with_reference"]
 
 SAMPLE_ROWS = 50_000
 _SAMPLE_NUMBERS = 1 << 27  # a sample is never larger than so many numbers
@@ -170,7 +170,7 @@ def _fill_sample(space: Space, plan: Plan) -> None:
         space.statistics["pairs"] = measure(space.source, PairCosines(**settings), plan)
 
 
-class _Once(Source):
+class Once(Source):
     """A stream whose first block was read already, to learn the reference from it."""
 
     def __init__(self, source: Source, opening: list[Rows], rest: Iterator[Rows]) -> None:
@@ -179,6 +179,7 @@ class _Once(Source):
         self._opening, self._rest = opening, rest
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        """The rows, only once, from the first."""
         yield from self._opening
         yield from self._rest
 
@@ -200,8 +201,8 @@ def with_reference(source: Source, plan: Plan) -> tuple[Source, Vector | None]:
         opening.append(Rows(rows.vectors.copy(), rows.texts, rows.labels))
         reference = _mean(batches(iter([opening[-1].part(0, _OPENING)]), plan.dtype))
         if reference is not None:
-            return _Once(source, opening, stream), reference
-    return _Once(source, opening, stream), None
+            return Once(source, opening, stream), reference
+    return Once(source, opening, stream), None
 
 
 def _mean(block: Iterator[Batch]) -> Vector | None:

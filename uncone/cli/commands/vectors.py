@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from uncone.cli.output import check_outputs, deliver, printed, progress_bar, say
+from uncone.data.vectors.databases.url import without_secrets
 from uncone.errors import OptionError
 from uncone.verbs.options.encode import EncodeOptions
 from uncone.verbs.options.fix import ApplyOptions, ExportOptions, FixOptions, FixOutput, PrescribeOptions
@@ -125,7 +127,8 @@ def apply(
     lines = [f"{result.rows:,} vectors of {result.dim} dimensions ({result.dtype})"]
     lines += [f"{result.unusable:,} vectors are not finite and were left unchanged"] if result.unusable else []
     lines += [f"this format cannot store {', '.join(result.dropped)}"] if result.dropped else []
-    say("".join(f"  {line}\n" for line in [*lines, f"wrote {options.out}"]))
+    lines += [result.note] if result.note else []
+    say("".join(f"  {line}\n" for line in [*lines, f"wrote {without_secrets(os.fspath(options.out))}"]))
     return 0
 
 
@@ -143,7 +146,7 @@ def _repair_texts(repair: str, options: ApplyOptions) -> int:
 
     vectors: Any = run(repair, list(texts), options=options, text=())
     if options.out is not None:
-        say(f"  wrote {options.out}\n")
+        say(f"  wrote {without_secrets(os.fspath(options.out))}\n")
         return 0
     for text, vector in zip(texts, vectors.tolist(), strict=True):
         if not all(map(math.isfinite, vector)):

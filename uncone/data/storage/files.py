@@ -9,12 +9,12 @@ import json
 import os
 import pickle
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from uncone.data.storage.path import ObjectPath, path_of
+from uncone.data.storage.path import ObjectPath, on_network, path_of
 from uncone.errors import FormatError, MissingSourceError
 
 __all__ = [
@@ -107,7 +107,8 @@ class FileStamps:
     @classmethod
     def of(cls, files: Iterable[Path]) -> FileStamps:
         """The stamps of the files as they are now."""
-        return cls({path: _stamp(path) for path in files})
+        paths = list(files)
+        return cls(dict(zip(paths, _stamps(paths), strict=True)))
 
     def check(self, files: Iterable[Path]) -> None:
         """Refuse files that have changed or vanished.
@@ -116,9 +117,15 @@ class FileStamps:
             MissingSourceError: a file is gone, or this machine does not see it.
             FormatError: a file has changed.
         """
-        for path in files:
-            if _stamp(path) != self.stamps[path]:
+        paths = list(files)
+        for path, stamp in zip(paths, _stamps(paths), strict=True):
+            if stamp != self.stamps[path]:
                 raise FormatError(f"{path} changed while it was being read. Start again when nothing writes to it.")
+
+
+def _stamps(paths: Sequence[Path]) -> Iterator[tuple[int, int | str]]:
+    """The stamps of files; those of objects are requests that wait for the network, so many go out at once."""
+    return on_network(_stamp, paths)
 
 
 def _stamp(path: Path) -> tuple[int, int | str]:

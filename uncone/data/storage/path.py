@@ -5,20 +5,21 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
 import stat
-import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PosixPath
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 from urllib.parse import unquote
 
-from uncone.data.storage.backends import Backend, backend_of, check_scheme
+from uncone.data.storage.backends import Backend
+from uncone.data.storage.connect import backend_of, check_scheme
 from uncone.data.vectors.databases.url import SCHEMES
 from uncone.errors import OptionError
 
-__all__ = ["ObjectPath", "in_storage", "local_copy", "opened", "path_of"]
+__all__ = ["ObjectPath", "in_storage", "local_copy", "on_network", "opened", "path_of"]
+
+T = TypeVar("T")
 
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):/+", re.IGNORECASE)
 _PASSWORD = re.compile(r"://[^/@]*:[^/]*@")
@@ -39,8 +40,8 @@ class ObjectPath(PosixPath):
     __slots__ = ()
 
     def __str__(self) -> str:
-        scheme, *parts = self.parts
-        return f"{scheme}//{'/'.join(parts)}"
+        scheme, *others = self.parts or ("",)
+        return f"{scheme}//{'/'.join(others)}" if scheme.endswith(":") else "/".join(self.parts)
 
     def __fspath__(self) -> str:
         return str(self)
@@ -91,13 +92,14 @@ class ObjectPath(PosixPath):
         except FileNotFoundError:
             return 0
 
-    def check_bucket(self) -> None:
-        """Refuse a place whose bucket is missing or can't be reached.
+    def check_writable(self) -> None:
+        """Say early that nothing can be written there.
 
         Raises:
-            OSError: it is.
+            OSError: storage says so.
+            MissingPackageError: it needs one to write.
         """
-        self.backend.check_bucket(str(self))
+        self.backend.check_writable(str(self))
 
     def samefile(self, other_path: str | os.PathLike[str]) -> bool:
         """Whether it is the same place."""
@@ -144,6 +146,10 @@ class ObjectPath(PosixPath):
 
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
         """Nothing: a folder is there as soon as an object is in it."""
+
+    def rmdir(self) -> None:
+        """Remove everything below it, and the mark that some storage has for a folder."""
+        self.backend.remove_folder(str(self))
 
     def unlink(self, missing_ok: bool = False) -> None:
         """Remove the object.
@@ -216,11 +222,28 @@ def local_copy(path: Path) -> Iterator[Path]:
     if not isinstance(path, ObjectPath):
         yield path
         return
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="uncone-download-") as room, path.open("rb") as file:
         copy = Path(room) / path.name
         with copy.open("wb") as target:
             shutil.copyfileobj(file, target, 1 << 23)
         yield copy
+
+
+_AT_ONCE = 16  # requests that wait for the network
+
+
+def on_network(function: Callable[[Path], T], paths: Sequence[Path]) -> Iterator[T]:
+    """`function` of every path, in order; of objects many at once, because it waits for the network."""
+    if len(paths) < 2 or not isinstance(paths[0], ObjectPath):
+        yield from map(function, paths)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # here, as below: most commands do without
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        yield from pool.map(function, paths)
 
 
 def _check_secrets(url: str) -> None:

@@ -50,7 +50,7 @@ class ParquetTable(Table):
 
     def stored_bytes(self, names: Sequence[str]) -> int:
         """Bytes of these columns as they are stored."""
-        with self._readable(), pq.ParquetFile(self.path) as file:
+        with self._readable(), opened(self.path) as source, pq.ParquetFile(source) as file:
             groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
             chunks = [group.column(at) for group in groups for at in range(group.num_columns)]
             return sum(chunk.total_compressed_size for chunk in chunks if chunk.path_in_schema.split(".")[0] in names)

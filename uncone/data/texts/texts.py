@@ -166,7 +166,7 @@ def open_texts(
             return MemoryTexts(table, columns, label)
         _refuse_columns("strings in memory", columns, label)
         return _in_memory(source)
-    path = os.fspath(source)
+    path = source if isinstance(source, str) else str(path_of(source))
     try:
         opened = _open_path(path, columns, label, data)
         # The first text is read at the door: damage should show before a model is loaded.

@@ -86,10 +86,10 @@ class ArrowVectors(Source):
         return other
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
-        wanted = self.schema.names if self.carries else [self.column, self.text, self.label]
+        columns = self.schema.names if self.carries else [self.column, self.text, self.label]
         first, beside = 0, None
         others = self.schema.remove(self.place)
-        for batch in self.batches(list(dict.fromkeys(name for name in wanted if name))):
+        for batch in self.batches(list(dict.fromkeys(name for name in columns if name))):
             vectors = matrix_of(batch.column(self.column), self.dim, self.name, first)
             if self.carries:
                 beside = pa.Table.from_batches([batch]).select(others.names).cast(others)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from uncone.data.source import Rows, Source
@@ -12,6 +13,8 @@ from uncone.data.tables.lines import numbered_lines
 from uncone.errors import MissingSourceError, ShapeError
 
 __all__ = ["NamedRows", "Shards", "Slice", "read_names"]
+
+_AT_ONCE = 16
 
 
 class Shards(Source):
@@ -45,8 +48,9 @@ class Shards(Source):
         return [path for part, first, last in self._parts_of(start, stop) for path in part.files_between(first, last)]
 
     def stored_bytes(self) -> int | None:
-        sizes = [size for part in self.parts if (size := part.stored_bytes()) is not None]
-        return sum(sizes) if len(sizes) == len(self.parts) else None
+        with ThreadPoolExecutor(_AT_ONCE) as threads:  # each may be a request
+            sizes = list(threads.map(lambda part: part.stored_bytes(), self.parts))
+        return None if None in sizes else sum(size or 0 for size in sizes)
 
     def _parts_of(self, start: int, stop: int | None) -> Iterator[tuple[Source, int, int]]:
         """The parts that hold these rows, with the rows of each."""
@@ -75,6 +79,10 @@ class Slice(Source):
 
     def files_between(self, start: int = 0, stop: int | None = None) -> list[Path]:
         return self.source.files_between(self.start + start, self._last(stop))
+
+    def stored_bytes(self) -> int | None:
+        whole = self.source.stored_bytes()
+        return None if whole is None or not self.source.rows else whole * (self.rows or 0) // self.source.rows
 
     def _last(self, stop: int | None) -> int:
         return self.start + ((self.rows or 0) if stop is None else stop)

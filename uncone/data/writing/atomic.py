@@ -72,7 +72,7 @@ def _check_object(out: ObjectPath, inputs: Iterable[Path]) -> None:
     with writing(out):
         if out.is_dir():
             raise OutputError(f"{out} is a folder; name a file in it.")
-        out.check_bucket()
+        out.check_writable()
 
 
 def check_outside(option: str, out: Path, folder: Path, role: str) -> None:
@@ -99,7 +99,7 @@ def check_output_folder(out: Path) -> None:
         if out.is_dir() and any(out.iterdir()):
             raise OutputError(f"The folder {out} holds something else, which is kept. Name a new folder.")
         if isinstance(out, ObjectPath):
-            out.check_bucket()
+            out.check_writable()
             return
     parent = out.resolve().parent
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):

@@ -193,8 +193,8 @@ class OutputFolder:
         with writing(self.path):
             for record in (self.path / _RECORDS).iterdir():
                 record.unlink()
+            (self.path / _RECORDS).rmdir()
             if not isinstance(self.path, ObjectPath):
-                (self.path / _RECORDS).rmdir()
                 for file in files:  # what a killed worker left
                     for rest in self.path.glob(f".{file['name']}.*.part"):
                         rest.unlink()

@@ -44,7 +44,7 @@ class SavedFolder:
         folder = path_of(folder).resolve()
         if isinstance(folder, ObjectPath):
             with writing(folder):
-                folder.check_bucket()
+                folder.check_writable()
                 self._check_content(folder)
             return
         if not folder.parent.is_dir():

@@ -1,4 +1,4 @@
-"""The columns beside the vectors in Parquet files: as they were read, with their types."""
+"""Columns beside the vectors that keep their Arrow types: of Parquet files, of databases and of data frames."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from uncone.data.tables.read import check_unique
 from uncone.data.writing.side_columns import TEXT_COLUMN, VECTOR, SideColumns, SideValues, unique_name
 from uncone.errors import ColumnError, FormatError
 
-__all__ = ["ParquetColumns"]
+__all__ = ["ArrowColumns", "ParquetColumns"]
 
 
 class _ArrowValues(SideValues):
@@ -112,6 +112,20 @@ class ParquetColumns(SideColumns):
         places = pa.array([row for row in range(table.num_rows) for _ in range(times)], pa.int64())
         names = pa.array(list(self.texts) * table.num_rows, pa.string())
         return table.take(places).append_column(self.names[-1], names)
+
+
+class ArrowColumns(SideColumns):
+    """Columns that a database or a data frame gives beside the vectors."""
+
+    def __init__(self, source: Any, schema: pa.Schema) -> None:  # noqa: ANN401 - any source with a column and its place
+        self._schema, self.names = schema, list(schema.names)
+        self.vector, self.place = unique_name(source.column, self.names), source.place
+
+    def take(self, rows: Rows) -> SideValues:
+        return _ArrowValues(rows.beside)
+
+    def fields(self) -> list[pa.Field]:
+        return list(self._schema)
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

@@ -15,13 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uncone.data.batch import Matrix
 from uncone.data.open import open_source
 from uncone.data.source import BLOCK, Options, Rows, Source, regrid
 from uncone.data.storage.path import opened, path_of
+from uncone.data.vectors.databases.url import is_database
 from uncone.data.vectors.matrices import Npz, safetensors_header
 from uncone.data.writing.atomic import check_output, replacing, writing
+from uncone.data.writing.databases.target import Target, open_target
 from uncone.data.writing.side_columns import VECTOR, SideColumns, columns_beside, files_of, parts_of, unique_name
 from uncone.data.writing.sinks import (
     JsonSink,
@@ -55,6 +58,8 @@ OUTPUTS: dict[str, type[Sink]] = {
 FOLDER = ""
 """The ending of a folder of files."""
 
+_DATABASE = "://"
+
 _LAYERS = (".parquet", ".safetensors", FOLDER)  # what holds several columns or tensors of vectors
 
 _BYTES = 1 << 25  # of a block from which it is only half as many rows
@@ -62,7 +67,10 @@ _BYTES = 1 << 25  # of a block from which it is only half as many rows
 
 @dataclass(frozen=True)
 class Rewritten:
-    """What was written: rows, dimensions and precision; `unusable` rows are NaN; `dropped` columns found no place."""
+    """What was written: rows, dimensions and precision; `unusable` rows are NaN; `dropped` columns found no place.
+
+    `note` says what a database changes.
+    """
 
     path: Path
     rows: int
@@ -70,10 +78,11 @@ class Rewritten:
     dtype: str
     unusable: int
     dropped: tuple[str, ...] = ()
+    note: str = ""
 
 
 def output_suffix(out: str | os.PathLike[str], *, folder: bool = False, layers: bool = False) -> str:
-    """The ending that tells the kind of file to write; none is a `folder` of files.
+    """The ending that tells the kind of file to write; none is a `folder` of files, and :// a database.
 
     >>> output_suffix("fixed.NPY")
     '.npy'
@@ -81,6 +90,8 @@ def output_suffix(out: str | os.PathLike[str], *, folder: bool = False, layers: 
     Raises:
         OptionError: we do not write that, or not with several `layers` in it.
     """
+    if is_database(os.fspath(out)):
+        return _DATABASE
     suffix = Path(out).suffix.lower()
     if suffix not in OUTPUTS and not (folder and suffix == FOLDER):
         others = ", or a folder: a name without an ending" if folder else ""
@@ -124,21 +135,25 @@ def rewrite(
         ShapeError: `map_rows` gives something else than it should.
         SourceError: the source cannot be read.
     """
-    suffix, path = output_suffix(out, layers=bool(layers)), path_of(out)
-    opened = open_source(source, options)
-    check_output(path, files_of(opened))
-    dtype = np.dtype("<f8" if opened.dtype in ("float64", "double", "longdouble", "float128") else "<f4")
-    width = opened.dim if dim is None else dim
+    suffix, target = output_suffix(out, layers=bool(layers)), open_target(out)
+    path = path_of(out) if target is None else Path(target.name)
+    rows_in = open_source(source, options).with_columns()
+    if target is not None:
+        target.check()
+    else:
+        check_output(path, files_of(rows_in))
+    dtype = np.dtype("<f8" if rows_in.dtype in ("float64", "double", "longdouble", "float128") else "<f4")
+    width = rows_in.dim if dim is None else dim
     # Never cut where a table in memory is not: what a product makes of a row may depend on its place.
-    block = BLOCK if BLOCK * dtype.itemsize * max(opened.dim, width) <= _BYTES else BLOCK // 2
-    stream = regrid(opened.read(), block)
+    block = BLOCK if BLOCK * dtype.itemsize * max(rows_in.dim, width) <= _BYTES else BLOCK // 2
+    stream = regrid(rows_in.read(), block)
     first = next(stream, None)
     if first is None:
-        raise ShapeError(f"{opened.name} has no rows. We need at least one.")
-    plan, dropped = _plan(opened, columns or columns_beside(opened, first), width, dtype, suffix)
+        raise ShapeError(f"{rows_in.name} has no rows. We need at least one.")
+    plan, dropped = _plan(rows_in, columns or columns_beside(rows_in, first), width, dtype, suffix)
     plan = replace(plan, layers=tuple(unique_name(name, plan.carried.names) for name in layers))
     n_rows = unusable = 0
-    with replacing(path) as temporary, _open_sink(OUTPUTS[suffix], temporary, plan, path) as sink:
+    with _open_target(target, plan, path) if target else _open_file(suffix, plan, path) as sink:
         blocks = (_own(rows, plan) for rows in _from(first, stream))
         for rows, vectors, bad in each(lambda rows: (rows, *_map_block(rows, map_rows, plan)), blocks):
             values = plan.carried.take(rows)
@@ -149,7 +164,7 @@ def rewrite(
                 progress(len(vectors))
         with writing(path):
             sink.close(n_rows)
-    return Rewritten(path, n_rows, width, dtype.name, unusable, dropped)
+    return Rewritten(path, n_rows, width, dtype.name, unusable, dropped, "" if target is None else target.note)
 
 
 def _plan(
@@ -162,7 +177,7 @@ def _plan(
     if suffix == ".npz" and isinstance(inner[0], Npz):
         archived = (inner[0].path, tuple(f"{other}.npy" for other in others))
         dropped: list[str] = []  # texts and labels are among the arrays
-    elif OUTPUTS[suffix].holds_columns:
+    elif suffix == _DATABASE or OUTPUTS[suffix].holds_columns:
         dropped = [other for other in others if not carried.names]
     else:
         word_names = ("word", "text") if OUTPUTS[suffix] is WordSink else ()
@@ -185,11 +200,30 @@ def _arrays(source: Any) -> tuple[str, list[str]]:  # noqa: ANN401 - any source
 
 
 @contextmanager
-def _open_sink(kind: type[Sink], temporary: Path, plan: Plan, out: Path) -> Iterator[Sink]:
-    with writing(out):
-        sink = kind(temporary, plan)
+def _open_file(suffix: str, plan: Plan, out: Path) -> Iterator[Sink]:
+    """A file that takes its place when it is whole."""
+    with replacing(out) as temporary:
+        with writing(out):
+            sink = OUTPUTS[suffix](temporary, plan)
+        with _abandoned(sink):
+            yield sink
+
+
+@contextmanager
+def _open_target(target: Target, plan: Plan, out: Path) -> Iterator[Sink]:
+    """A table of a database, there when it is whole."""
+    with contextlib.ExitStack() as stack:
+        with writing(out):
+            sink = stack.enter_context(target.open(plan))
+        with _abandoned(sink):
+            yield sink
+
+
+@contextmanager
+def _abandoned(sink: Sink) -> Iterator[None]:
+    """Around whatever writes: a sink lets go of its file after an error."""
     try:
-        yield sink
+        yield
     except BaseException:
         with contextlib.suppress(OSError, ValueError):  # the file goes anyway, and the first error is the one to tell
             sink.abandon()
@@ -203,14 +237,15 @@ def _from(first: Rows, stream: Iterator[Rows]) -> Iterator[Rows]:
 
 def _own(rows: Rows, plan: Plan) -> Rows:
     """The rows in memory of their own, in the precision they are written in: a reader uses its buffer again."""
+    own = None if rows.vectors.flags.owndata else True  # blocks that were put together are nobody else's
     with np.errstate(over="ignore"):
-        return Rows(np.array(rows.vectors, plan.dtype, order="C"), rows.texts, rows.labels)
+        return replace(rows, vectors=np.array(rows.vectors, plan.dtype, order="C", copy=own))
 
 
 def _map_block(rows: Rows, map_rows: Callable[[Matrix], Matrix] | None, plan: Plan) -> tuple[Matrix, int]:
     """The rows as they are written, and how many of them could not be used."""
     block: Matrix = np.asarray(rows.vectors, plan.dtype)
-    usable = np.isfinite(block).all(axis=1)
+    usable = _finite(block)
     whole = bool(usable.all())
     n = len(block) if whole else int(usable.sum())
     result: Matrix = np.full((len(block), plan.dim), np.nan, plan.dtype)
@@ -219,10 +254,19 @@ def _map_block(rows: Rows, map_rows: Callable[[Matrix], Matrix] | None, plan: Pl
         mapped = finite if map_rows is None else np.asarray(map_rows(finite))
         if mapped.shape != (n, plan.dim):
             raise ShapeError(f"{(n, block.shape[1])} rows became {mapped.shape}; we need {(n, plan.dim)}.")
-        lost = np.asarray(~np.isfinite(mapped).all(axis=1))
+        lost = ~_finite(mapped)
         if lost.any():  # numbers so large that the result has no place in their precision
             mapped, n = np.where(lost[:, None], np.nan, mapped), n - int(lost.sum())
         if whole:
             return np.ascontiguousarray(mapped, plan.dtype), len(block) - n
         result[usable] = mapped
     return result, len(block) - n
+
+
+def _finite(rows: Matrix) -> NDArray[np.bool_]:
+    """Which rows have only finite numbers: all whose squared length is finite, and those that are only too long."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(np.vecdot(rows, rows))
+    if not finite.all():
+        finite[~finite] = np.isfinite(rows[~finite]).all(axis=1)
+    return np.asarray(finite)

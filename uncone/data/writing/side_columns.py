@@ -221,7 +221,10 @@ class JsonColumns(_FileColumns):
             )
 
     def take(self, rows: Rows) -> SideValues:
-        objects = [row if isinstance(row, dict) else None for row in self._next(len(rows.vectors))]
+        return self._values(self._next(len(rows.vectors)))
+
+    def _values(self, rows: Sequence[Any]) -> SideValues:
+        objects = [row if isinstance(row, dict) else None for row in rows]
         return SideValues([[None if row is None else row.get(name) for row in objects] for name in self.names], objects)
 
     def _read_fields(self) -> list[pa.Field]:
@@ -237,6 +240,21 @@ class JsonColumns(_FileColumns):
         return [
             pa.field(name, types.get(frozenset(kinds - {"null"}), pa.string())) for name, kinds in self._kinds.items()
         ]
+
+
+class _PointColumns(JsonColumns):
+    """The ids and fields of the points of a database, read beside the vectors."""
+
+    def __init__(self, source: Any) -> None:  # noqa: ANN401 - PointVectors
+        self._source = source
+        super().__init__([], None)
+        self.vector = unique_name(source.column or VECTOR, self.names)
+
+    def rows(self) -> Iterator[Any]:
+        yield from self._source.objects()
+
+    def take(self, rows: Rows) -> SideValues:
+        return self._values(rows.beside)
 
 
 def unique_name(name: str, names_in_use: Sequence[str]) -> str:
@@ -279,7 +297,14 @@ def _convert(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 - a field or
 
 def columns_beside(source: Source, first: Rows) -> SideColumns:
     """The columns beside the vectors: those of the file, or the texts and labels that the `first` rows show."""
-    words = getattr(parts_of(source)[0], "kind", "") in ("word vectors", "word2vec")
+    inner = parts_of(source)[0]
+    if isinstance(first.beside, list):
+        return _PointColumns(inner)
+    if first.beside is not None:
+        from uncone.data.writing.parquet_columns import ArrowColumns
+
+        return ArrowColumns(inner, first.beside.schema)
+    words = getattr(inner, "kind", "") in ("word vectors", "word2vec")
     return file_columns(source) or NamedColumns(first, "word" if words else "text")
 
 

@@ -71,7 +71,8 @@ class Diagnosis(Result):
 
     def document(self) -> doc.Document:
         """The space in full."""
-        own: list[doc.Block] = [_contributions(self), _points(self), _norms(self)]
+        own: list[doc.Block] = [_contributions(self), _points(self)]
+        own += [_norms(self)] if self.pictures.norm_edges else []  # of vectors scaled by a database there are none
         return doc.Document(
             title=self.verdict.headline,
             name=_name(self),

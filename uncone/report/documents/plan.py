@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from uncone.analysis.number_format import count, plain
@@ -192,17 +192,17 @@ _UNITS: dict[str, Callable[[float], str]] = {
 
 def _sizes(planned: Planned) -> list[Figure]:
     estimate, source = planned.estimate, planned.source
-    known, passes = f"a sample of {source['sampled']:,} vectors", len(estimate.passes)
-    own: How = "given" if "rows" in planned.given else "measured"
+    sample, passes = f"a sample of {source['sampled']:,} vectors", len(estimate.passes)
+    rows_how: How = "given" if "rows" in planned.given else "measured"
     dim_how: How = "given" if source["kind"] == "synthetic" else "measured"
-    measured = estimate.passes[0]
+    first = estimate.passes[0]
     listed = ", ".join(each.step for each in estimate.passes)
     return [
-        Figure("rows", "vectors", source["rows"], "", own, "--rows" if own == "given" else "the source"),
+        Figure("rows", "vectors", source["rows"], "", rows_how, "--rows" if rows_how == "given" else "the source"),
         Figure("dimensions", "dimensions", source["dimensions"], "", dim_how, "the vectors"),
-        Figure("passes", "passes over the vectors", passes, "", "measured", f"{listed}; rehearsed on {known}"),
-        Figure("chunks", "chunks of a pass", measured.chunks, "", "computed", f"up to {CHUNK:,} vectors each"),
-        Figure("groups", "groups of a pass", measured.groups, "", "computed", f"up to {GROUP // CHUNK} chunks each"),
+        Figure("passes", "passes over the vectors", passes, "", "measured", f"{listed}; rehearsed on {sample}"),
+        Figure("chunks", "chunks of a pass", first.chunks, "", "computed", f"up to {CHUNK:,} vectors each"),
+        Figure("groups", "groups of a pass", first.groups, "", "computed", f"up to {GROUP // CHUNK} chunks each"),
     ]
 
 
@@ -245,9 +245,9 @@ def _costs(planned: Planned) -> list[Figure]:
 
 def _times(planned: Planned) -> list[Figure]:
     estimate, transfer = planned.estimate, planned.estimate.transfer_seconds
-    given: How = "given" if "workers" in planned.given else "measured"
+    workers_how: How = "given" if "workers" in planned.given else "measured"
     figures = [
-        Figure("workers", "workers", estimate.workers, "", given, "one core each"),
+        Figure("workers", "workers", estimate.workers, "", workers_how, "one core each"),
         Figure(
             "processor_seconds", "time to compute", estimate.processor_seconds, "seconds", "computed",
             "of the worker that has most to do",
@@ -260,9 +260,9 @@ def _times(planned: Planned) -> list[Figure]:
             2, Figure("transfer_seconds", "time to transfer", transfer, "seconds", "computed", _how_fast(planned))
         )
     if estimate.cluster:
-        one = planned.one_machine.seconds
+        alone = planned.one_machine.seconds
         meaning = f"{count(planned.cores, 'thread')}, without a cluster"
-        figures.append(Figure("one_machine_seconds", "time on this machine", one, "seconds", "computed", meaning))
+        figures.append(Figure("one_machine_seconds", "time on this machine", alone, "seconds", "computed", meaning))
     return figures
 
 
@@ -272,17 +272,17 @@ def _how_fast(planned: Planned) -> str:
 
 def _place(planned: Planned) -> list[str]:
     """Whether the run needs a cluster, or can use one."""
-    estimate, one = planned.estimate, planned.one_machine.seconds
+    estimate, alone = planned.estimate, planned.one_machine.seconds
     if planned.alone and planned.engine != "threads":
         advice = (
             "Save them to a file" if planned.alone.startswith("Vectors in memory") else "Convert it to Parquet or .npy"
         )
         return [f"{planned.alone}, so {_NAMES[planned.engine]} can't share the work. {advice} first."]
     cores = count(planned.cores, "core")
-    if one <= _SHORT:
-        return [f"One machine is enough: {duration(one)} on the {cores} of this one."]
+    if alone <= _SHORT:
+        return [f"One machine is enough: {duration(alone)} on the {cores} of this one."]
     if estimate.cluster:
-        return [f"On the {cores} of this machine alone, it would take {duration(one)}."]
+        return [f"On the {cores} of this machine alone, it would take {duration(alone)}."]
     if estimate.limit != "processor" or planned.alone:
         return []
     workers = math.ceil(estimate.cpu_seconds / _SHORT)
@@ -328,7 +328,7 @@ def _pass_table(planned: Planned) -> doc.Table:
         doc.Column("µs per vector", "measured"),
         doc.Column("flops", "computed"),
         doc.Column("CPU", "computed"),
-        doc.Column("to us", "computed") if estimate.cluster else doc.Column("written", "computed"),
+        doc.Column("received", "computed") if estimate.cluster else doc.Column("written", "computed"),
         doc.Column("time", "computed"),
     ]
     rows = [_pass_cells(estimate, each) for each in estimate.passes]
@@ -370,7 +370,7 @@ def _workers_chart(planned: Planned) -> Chart:
     """The expected time by number of workers."""
     estimate = planned.estimate
     numbers = sorted({max(round(estimate.workers * 2 ** (step / 2)), 1) for step in range(-8, 9)})
-    minutes = [estimate.on(n, cluster=estimate.cluster).seconds / 60 for n in numbers]
+    minutes = [replace(estimate, workers=n).seconds / 60 for n in numbers]
     line = Line([float(n) for n in numbers], list(minutes), "expected time", points=True)
     x, y = Axis("workers", "workers", log=True), Axis("minutes", "minutes", log=True)
     marked = [Reference(float(estimate.workers), f"{estimate.workers:,}")]

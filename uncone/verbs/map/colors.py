@@ -27,6 +27,7 @@ _REQUIREMENTS = {
     "words": "needs a list of words: --words a,b,c.",
     "kind": "is for words and tokens: try --rows words, or word vectors.",
     "frequency": "is for words and tokens: try --rows words, or word vectors.",
+    "norm": "means nothing here: the database scaled every vector to length 1.",
     "position": "is for words and tokens: try --rows words.",
 }
 
@@ -72,7 +73,9 @@ class Colors:
     def _makers(self) -> dict[str, Callable[[], Coloring]]:
         """The constructors of all available colorings."""
         rows = self.rows
-        makers: dict[str, Callable[[], Coloring]] = {"cluster": self._clusters, "norm": self._norms}
+        makers: dict[str, Callable[[], Coloring]] = {"cluster": self._clusters}
+        if not rows.unit_length:
+            makers["norm"] = self._norms
         if rows.labels is not None and any(label.strip() for label in rows.labels):
             makers["label"] = lambda: by_category("label", "label", rows.labels or ())
         if len(rows.words):

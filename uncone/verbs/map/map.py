@@ -17,6 +17,7 @@ from uncone.analysis.projections.results import Coloring, Density
 from uncone.analysis.projections.word_list import WordList
 from uncone.data.batch import Batch, IntVector
 from uncone.data.source import Source
+from uncone.data.vectors.databases.url import without_secrets
 from uncone.data.writing.manifest import versions
 from uncone.errors import OptionError
 from uncone.repairs.repair import Mapped
@@ -110,7 +111,7 @@ def _description(source: object, options: MapOptions) -> dict[str, Any]:
 
 
 def _path(source: object) -> str | None:
-    return os.fspath(source) if isinstance(source, str | os.PathLike) else None
+    return without_secrets(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
 
 
 def _vector_rows(

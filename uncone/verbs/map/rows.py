@@ -39,7 +39,8 @@ class MapRows:
     `rows` (n,) are their numbers among `total`; the places of the spaces point into them, and texts, labels and facts
     are in their order. `described` describes the source for the report. `counts` are how often each word of the texts
     occurs, `words` the listed words that occur. If `ranked`, the number of a row is its rank by frequency, as in files
-    of word vectors. `streams` are the sources that can be read again, by the name of the space.
+    of word vectors. `streams` are the sources that can be read again, by the name of the space. With `unit_length`,
+    norms say nothing.
     """
 
     described: Mapping[str, Any]
@@ -54,6 +55,7 @@ class MapRows:
     words: WordList = field(default_factory=WordList)
     notes: Sequence[str] = ()
     streams: Mapping[str, Source] = field(default_factory=dict)
+    unit_length: bool = False
 
     @property
     def n(self) -> int:
@@ -122,6 +124,7 @@ def vector_rows(
         words=words,
         notes=[*notes, *repair_notes, *([source.note] if source.note else [])],
         streams=streams if source.rereadable else {},
+        unit_length=source.unit_length,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from uncone.data.vectors.databases.url import is_database
 from uncone.errors import OptionError
 from uncone.verbs.options.option import option
 from uncone.verbs.options.shared import EngineOptions, LoadingOptions, ModelOptions, TextOptions, check_folder
@@ -44,5 +45,9 @@ class EncodeOptions(EngineOptions, LoadingOptions, ModelOptions, TextOptions):
             raise OptionError("Name the model that encodes the texts: --model NAME.")
         if self.out is None:
             raise OptionError("Name the file for the vectors: -o vectors.parquet.")
+        if is_database(os.fspath(self.out)):
+            raise OptionError(
+                "encode writes files, not databases. Write .parquet, and send that there with uncone apply or fix."
+            )
         check_folder(self, self.out)
         super().check()

@@ -26,6 +26,7 @@ from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.demo import demo_model
 from uncone.data.lazy_property import once
 from uncone.data.storage.path import path_of
+from uncone.data.vectors.databases.url import without_secrets
 from uncone.data.writing.manifest import versions
 from uncone.errors import MissingPackageError, OptionError
 from uncone.report.documents.similarity import Similarity
@@ -89,7 +90,8 @@ def similarity(source: Any, *, options: SimilarityOptions) -> Similarity:  # noq
     table = table if options.name is None else replace(table, name=options.name)
     backgrounds = [background_of(table, space, calibration, options) for space in spaces]
     columns = {"text": options.text_column, "against": options.against, "label": options.label}
-    columns |= {"column": options.column, "path": os.fspath(source) if isinstance(source, str | os.PathLike) else None}
+    path = without_secrets(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
+    columns |= {"column": options.column, "path": path}
     return _Comparison(table, spaces, backgrounds, options).result(columns)
 
 
@@ -374,7 +376,7 @@ class _Comparison:
     def steps(self) -> list[Step]:
         """The walk from the raw heatmap to a readable one."""
         labels = None if self.main.beside is not None else self.labels
-        walk = steps(self.main.raw, labels, seed=self.options.seed)
+        walk = steps(self.main.raw, labels, seed=self.options.seed, unit_length=self.table.unit_length)
         return [step if step.rows is None else replace(step, rows=self.main.rows[step.rows]) for step in walk]
 
     def write_matrix(self) -> dict[str, str]:

@@ -18,6 +18,8 @@ from uncone.data.tables.fields import clipped, is_number, label_text
 from uncone.data.tables.memory import MemoryTable
 from uncone.data.texts.cleaning import clean
 from uncone.data.texts.texts import TextSource, text_suffix
+from uncone.data.vectors.databases.url import is_database
+from uncone.data.vectors.frames.open import is_frame
 from uncone.errors import ColumnError, OptionError, ShapeError, SourceError
 from uncone.stats.hashing import hash_sample
 from uncone.stats.row_sample import RowSample
@@ -48,6 +50,7 @@ class Table:
     vectors: Matrix | None = None
     dtype: str = "float32"
     in_memory: bool = False
+    unit_length: bool = False
     left_out: Mapping[str, int] = field(default_factory=dict)
     cleaned: Mapping[str, int] = field(default_factory=dict)
     notes: Sequence[str] = ()
@@ -133,6 +136,7 @@ def read_vector_table(source: Any, options: SimilarityOptions) -> Table:  # noqa
         in_memory=not isinstance(source, str | os.PathLike),
         left_out={reason: n for reason, n in reasons.items() if n},
         notes=[opened.note] if opened.note else [],
+        unit_length=opened.unit_length,
     )
 
 
@@ -141,10 +145,10 @@ def holds_vectors(source: Any, text: str | None, label: str | None) -> bool:  # 
 
     Columns of single numbers beside a text are no vector: they are lengths, scores and years.
     """
+    if isinstance(source, Source) or is_frame(source) or (isinstance(source, str) and is_database(source)):
+        return True
     if isinstance(source, str | os.PathLike):
         return _file_holds_vectors(path_of(source), text, label)
-    if isinstance(source, Source):
-        return True
     if isinstance(source, TextSource) or MemoryTable.of(source) is not None:
         return False
     # Looking into an iterator would consume its first block.

@@ -107,12 +107,18 @@ _SEPARATE = 0.55
 
 
 def steps(
-    vectors: Matrix, labels: Sequence[Hashable] | None = None, *, seed: int = 0, most: int = _HEATMAP_SAMPLE
+    vectors: Matrix,
+    labels: Sequence[Hashable] | None = None,
+    *,
+    seed: int = 0,
+    most: int = _HEATMAP_SAMPLE,
+    unit_length: bool = False,
 ) -> list[Step]:
     """The walk-through for vectors (n, d) as they came from the model, without normalization.
 
     Every step has numbers over all pairs and, if there is something to see, a heatmap of the same texts in the same
-    order. In a space that is not crowded, the walk says so and ends.
+    order. In a space that is not crowded, the walk says so and ends. Of vectors that a database scaled to `unit_length`
+    nothing is said about their length.
 
     Raises:
         ShapeError: not a table of vectors, or fewer than two.
@@ -122,7 +128,8 @@ def steps(
     last = walk.early_end()
     if last is not None:
         return [walk.raw(), last]
-    path = [walk.raw(), walk.length(), walk.dimension(), walk.background(), *walk.rogue(), walk.center()]
+    length = [] if unit_length else [walk.length()]
+    path = [walk.raw(), *length, walk.dimension(), walk.background(), *walk.rogue(), walk.center()]
     for repair in (DropTop(), Whiten()):
         if walk.narrow:
             path.append(walk.further(repair))

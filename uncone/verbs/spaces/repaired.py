@@ -19,6 +19,7 @@ from uncone.data.source import Options, Source
 from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.texts.texts import ListTexts, TextSource, text_suffix
 from uncone.data.writing.atomic import check_output
+from uncone.data.writing.databases.target import open_target
 from uncone.data.writing.manifest import versions
 from uncone.data.writing.rewrite import FOLDER, Rewritten, output_suffix, rewrite
 from uncone.data.writing.side_columns import files_of
@@ -118,7 +119,9 @@ class RepairSpace(ABC):
             OptionError: an unknown ending, or a file that is also the input.
             OutputError: it cannot be written.
         """
-        if out is not None and output_suffix(out, folder=True) != FOLDER:
+        if (target := open_target(out)) is not None:
+            target.check()
+        elif out is not None and output_suffix(out, folder=True) != FOLDER:
             check_output(path_of(out), files_of(self.before))
 
     def check_fits(self, repair: Repair) -> None:
@@ -135,7 +138,8 @@ class RepairSpace(ABC):
 
     def notes(self, repair: Repair) -> list[str]:
         """Notes on decisions and problems."""
-        return [*([repair.note_] if repair.note_ else []), *getattr(self.before, "notes", ())]
+        spoiled = [f"{self.before.note}."] if self.before.unit_length else []
+        return [*([repair.note_] if repair.note_ else []), *spoiled, *getattr(self.before, "notes", ())]
 
     def provenance(self, before: Diagnosis, plan: Plan, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - plain values
         """The inputs and settings of the fit, to reproduce it and to check the vectors it is applied to."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from typing import Any, TypeVar
 
+from uncone.data.vectors.databases.url import without_secrets
 from uncone.errors import OptionError
 from uncone.verbs.options.option import Options, option
 from uncone.verbs.options.shared import SpaceOptions
@@ -91,7 +92,7 @@ class Space:
 
     def _name(self) -> str:
         if isinstance(self.source, str | os.PathLike):
-            return repr(os.fspath(self.source))
+            return repr(without_secrets(os.fspath(self.source)))
         shape = getattr(self.source, "shape", None)
         kind = type(self.source).__name__
         return f"<{kind} {' x '.join(map(str, shape))}>" if shape else f"<{kind}>"

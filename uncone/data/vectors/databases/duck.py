@@ -12,9 +12,9 @@ import pyarrow as pa
 from uncone.data.source import BLOCK, Options, Source
 from uncone.data.vectors.arrow import ArrowVectors
 from uncone.data.vectors.databases.url import DatabaseUrl
-from uncone.errors import FormatError, MissingSourceError, OptionError, require
+from uncone.errors import FormatError, MissingSourceError, OptionError, UnconeError, require
 
-__all__ = ["connection_to", "messages", "open_duckdb", "quoted"]
+__all__ = ["connection_to", "open_duckdb", "quoted"]
 
 
 def open_duckdb(url: DatabaseUrl, options: Options) -> Source:
@@ -25,7 +25,7 @@ def open_duckdb(url: DatabaseUrl, options: Options) -> Source:
         raise OptionError(f"{url.name} needs a table or a query: add ?table=... or ?query=SELECT ... to the URL.")
     if url.path and not Path(url.path).is_file():
         raise MissingSourceError(f"There is no DuckDB file {url.path}. Check the path.")
-    with connection_to(url) as connection, messages(url):
+    with connection_to(url) as connection:
         schema = connection.sql(f"SELECT * FROM {_relation(url)} LIMIT 0").to_arrow_reader(1).schema
     return _DuckVectors(url, options, schema)
 
@@ -36,34 +36,38 @@ class _DuckVectors(ArrowVectors):
         super().__init__(url.name, url.scheme, schema, url.columns(options))
 
     def count(self) -> int:
-        with connection_to(self.url) as connection, messages(self.url):
+        with connection_to(self.url) as connection:
             (row,) = connection.execute(f"SELECT count(*) FROM {_relation(self.url)}").fetchall()
         return int(row[0])
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         names = ", ".join(quoted(name) for name in dict.fromkeys(columns))
-        with connection_to(self.url) as connection, messages(self.url):
+        with connection_to(self.url) as connection:
             yield from connection.sql(f"SELECT {names} FROM {_relation(self.url)}").to_arrow_reader(BLOCK)
 
 
 @contextmanager
-def connection_to(url: DatabaseUrl, *, read_only: bool = True) -> Iterator[Any]:
-    """A connection to a file, or to none."""
+def connection_to(url: DatabaseUrl, failure: type[UnconeError] | None = None) -> Iterator[Any]:
+    """A connection to a file, or to none; it only reads, unless there is a `failure`: the error of whoever writes."""
     import duckdb
 
-    with messages(url), duckdb.connect(url.path or ":memory:", read_only=read_only and bool(url.path)) as connection:
+    read_only = failure is None and bool(url.path)
+    with (
+        _messages(url, failure or FormatError),
+        duckdb.connect(url.path or ":memory:", read_only=read_only) as connection,
+    ):
         yield connection
 
 
 @contextmanager
-def messages(url: DatabaseUrl) -> Iterator[None]:
+def _messages(url: DatabaseUrl, failure: type[UnconeError] = FormatError) -> Iterator[None]:
     """Errors of DuckDB as ours, in a line."""
     import duckdb
 
     try:
         yield
     except duckdb.Error as error:
-        raise FormatError(f"{url.name}: {str(error).splitlines()[0]}") from error
+        raise failure(f"{url.name}: {str(error).splitlines()[0]}") from error
 
 
 def _relation(url: DatabaseUrl) -> str:

@@ -23,7 +23,7 @@ from uncone.data.source import BLOCK, Options, Rows, Source
 from uncone.data.tables.read import check_columns, ragged
 from uncone.data.vectors.arrow import pick_column
 from uncone.data.vectors.databases.url import DatabaseUrl, without_secrets
-from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError, ShapeError, require
+from uncone.errors import ColumnError, FormatError, MissingSourceError, OptionError, ShapeError, UnconeError, require
 
 __all__ = ["NUMBERS", "TYPE", "connection_to", "open_postgres", "quoted", "quoted_path"]
 
@@ -38,12 +38,12 @@ NUMBERS = {
     "bool": ("?", pa.bool_()),
 }
 """The types that are read as they are; others are read as text."""
-_TEXTS = ("text", "varchar", "bpchar", "name")
 TYPE = b"postgresql"
 """Where the field of a column that was read as text keeps its type."""
 _PIECE = 256  # rows that are converted at once: few enough to stay in the cache
 _HEADER = 19  # bytes of a binary COPY before the first row: signature, flags, length of the extension
 _SECONDS = 10
+_BROKEN = ("08", "28", "57P")  # states of errors: no connection, no such user, the server goes down
 _RETRIES = 6  # in a row, without a row between them
 _PAUSE = 0.1  # seconds before the first of them; each next pause is twice as long
 
@@ -73,7 +73,7 @@ class _Column:
     def field(self) -> pa.Field:
         if self.kind in NUMBERS:
             return pa.field(self.name, NUMBERS[self.kind][1])
-        return pa.field(self.name, pa.string(), metadata=None if self.kind in _TEXTS else {TYPE: self.type})
+        return pa.field(self.name, pa.string(), metadata=None if self.kind == "text" else {TYPE: self.type})
 
     def strings(self, values: Sequence[bytes | None]) -> list[str]:
         """The values as texts; a NULL is empty."""
@@ -132,11 +132,12 @@ class _PostgresVectors(Source):
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         """All rows; after a broken connection, those behind the last key."""
-        first, last, failures = 0, None, 0
+        first, last, failures = 0, None, 0  # rows, the key of the last one, breaks without a row between them
         while True:
             try:
-                for rows, last in self._copied(first, last):
+                for rows, key in self._copied(first, last):
                     yield rows
+                    last = key
                     first, failures = first + len(rows.vectors), 0
                 return
             except MissingSourceError as error:
@@ -162,10 +163,10 @@ class _PostgresVectors(Source):
         with connection_to(self.url) as connection, connection.cursor() as cursor:
             query = f"SELECT {', '.join(names)} FROM {_relation(self.url)}{self._order(connection, last)}"
             with cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT binary)") as copied:
-                for found, keys in self._blocks(copied, others, kind, first):
+                for block_rows, keys in self._blocks(copied, others, kind, first):
                     last = None if keys is None else self._last(keys, last, first)
-                    yield found, last
-                    first += len(found.vectors)
+                    yield block_rows, last
+                    first += len(block_rows.vectors)
 
     def _blocks(
         self,
@@ -188,9 +189,9 @@ class _PostgresVectors(Source):
                 fields = _fields(data, n_fields)
                 if not fields[0]:
                     continue
-                found = self._rows(fields, others, first)
-                yield found, self.key.array(fields[-1]).to_numpy(zero_copy_only=False) if self.key else None
-                first += len(found.vectors)
+                block_rows = self._rows(fields, others, first)
+                yield block_rows, self.key.array(fields[-1]).to_numpy(zero_copy_only=False) if self.key else None
+                first += len(block_rows.vectors)
                 continue
             values = rows["value"]["v"]
             block[filled:stop] = values if self.cast == "vector" else values["value"]
@@ -266,8 +267,8 @@ class _PostgresVectors(Source):
         return rows if whole.all() else None
 
     def _whole(self, values: NDArray[Any]) -> NDArray[np.bool_]:
-        whole: NDArray[np.bool_] = values["dim"] == self.dim
-        return whole if self.cast == "vector" else whole & (values["axes"] == 1) & (values["nulls"] == 0)
+        whole = values["dim"] == self.dim
+        return np.asarray(whole if self.cast == "vector" else whole & (values["axes"] == 1) & (values["nulls"] == 0))
 
     def _matrix(self, values: Sequence[bytes | None], first: int) -> NDArray[np.float32]:
         kind = self._value_type()
@@ -316,8 +317,11 @@ def _pieces(copied: Any, size: int) -> Iterator[bytes]:  # noqa: ANN401 - messag
 
 
 @contextmanager
-def connection_to(url: DatabaseUrl, *, read_only: bool = True) -> Iterator[Any]:
-    """A connection whose work is kept at the end, or not at all; errors of PostgreSQL become ours, in a line."""
+def connection_to(url: DatabaseUrl, failure: type[UnconeError] | None = None) -> Iterator[Any]:
+    """A connection whose work is kept at the end, or not at all; errors of PostgreSQL become ours, in a line.
+
+    It only reads, unless there is a `failure`: the error of whoever writes.
+    """
     import psycopg
 
     secret = {"password": url.password} if url.password else {}
@@ -325,17 +329,18 @@ def connection_to(url: DatabaseUrl, *, read_only: bool = True) -> Iterator[Any]:
         with psycopg.connect(
             url.base, connect_timeout=_SECONDS, fallback_application_name="uncone", **secret
         ) as connection:
-            connection.read_only = read_only
+            connection.read_only = failure is None
             # A scan that starts where another one is, or that several processes share, would give the rows another
             # order each time.
             connection.execute("SET synchronize_seqscans = off")
             connection.execute("SET max_parallel_workers_per_gather = 0")
             yield connection
-    except psycopg.OperationalError as error:
-        reason = without_secrets(next(iter(str(error).splitlines()), "no reason given"))
-        raise MissingSourceError(f"{url.name} can't be reached ({reason}). Check host, user and password.") from error
     except psycopg.Error as error:
-        raise FormatError(f"{url.name}: {next(iter(str(error).splitlines()), type(error).__name__)}.") from error
+        reason = without_secrets(next(iter(str(error).splitlines()), type(error).__name__))
+        if isinstance(error, psycopg.OperationalError) and (error.sqlstate or "08").startswith(_BROKEN):
+            message = f"{url.name} can't be reached ({reason}). Check host, user and password."
+            raise (failure or MissingSourceError)(message) from error
+        raise (failure or FormatError)(f"{url.name}: {reason.rstrip('.')}.") from error
 
 
 def _relation(url: DatabaseUrl) -> str:

