@@ -139,9 +139,8 @@ def packed(state: dict[str, Any], values: dict[str, Any]) -> bytes:
         heading[name] = {"dtype": _TYPES[array.dtype.str[1:]], "shape": array.shape, "data_offsets": [start, end]}
     text = json.dumps(heading).encode()
     text += b" " * (-len(text) % 8)
-    return b"".join(
-        [len(text).to_bytes(8, "little"), text, *(array.reshape(-1).view(np.uint8) for array in arrays.values())]
-    )
+    contents: list[Any] = [array.reshape(-1).view(np.uint8) for array in arrays.values()]
+    return b"".join([len(text).to_bytes(8, "little"), text, *contents])
 
 
 def header(state: bytes) -> dict[str, Any]:
