@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import threading
 
 KILLS = int(os.environ.get("UNCONE_KILLS", "3"))
 """Runs per engine."""
@@ -24,3 +26,46 @@ def dask_workers():
     from distributed import default_client
 
     return [nanny.process.pid for nanny in default_client().cluster.workers.values() if nanny.process]
+
+
+def spark_workers():
+    """The Python processes that work for Spark: those that its daemon has forked."""
+    return [pid for pid, words, parent in _processes() if "pyspark.daemon" in words and "pyspark.daemon" in parent]
+
+
+def spark_executors():
+    """The Java processes of a local cluster that run tasks."""
+    return [pid for pid, words, _ in _processes() if any("CoarseGrainedExecutorBackend" in word for word in words)]
+
+
+def _processes():
+    import psutil
+
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+            yield process.pid, process.cmdline(), process.parent().cmdline()
+
+
+@contextlib.contextmanager
+def one_killed(workers, seconds):
+    """Kill -9 one of the workers as soon as it has computed for so many CPU seconds; gives the list of the killed."""
+    import psutil
+
+    killed, over, spent = [], threading.Event(), {}
+
+    def watch():
+        while not killed and not over.wait(0.02):
+            for pid in workers():
+                with contextlib.suppress(psutil.Error):
+                    used = sum(psutil.Process(pid).cpu_times()[:2])
+                    if used - spent.setdefault(pid, used) >= seconds and not killed:
+                        os.kill(pid, signal.SIGKILL)
+                        killed.append(pid)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield killed
+    finally:
+        over.set()
+        thread.join()

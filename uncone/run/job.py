@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from safetensors.numpy import save
 
 import uncone.errors
 from uncone import __version__
@@ -124,12 +123,24 @@ def common_kernel(parts: Sequence[bytes]) -> dict[str, str]:
     return {name: " and ".join(sorted({each[name] for each in kernels})) for name in kernels[0]}
 
 
+_TYPES = {"f8": "F64", "f4": "F32", "f2": "F16", "b1": "BOOL"}
+_TYPES |= {f"{sign}{size}": f"{sign.upper()}{8 * size}" for sign in "iu" for size in (1, 2, 4, 8)}
+"""The names of types in safetensors."""
+
+
 def packed(state: dict[str, Any], values: dict[str, Any]) -> bytes:
-    """Arrays and plain values as safetensors bytes."""
-    arrays = {name: np.asarray(value) for name, value in state.items()}
-    # safetensors has no 0-d arrays of every type, nor views: shapes are kept as they are, contents in C order.
-    plain = {name: value if value.flags.c_contiguous else value.copy(order="C") for name, value in arrays.items()}
-    return save(plain, {name: json.dumps(value) for name, value in values.items()})
+    """Arrays and plain values as safetensors bytes, written here because `save` would copy every array three times."""
+    # Shapes are kept as they are, those of 0-d arrays too; contents in C order.
+    arrays = {name: np.asarray(value, order="C") for name, value in state.items()}
+    heading: dict[str, Any] = {"__metadata__": {name: json.dumps(value) for name, value in values.items()}}
+    end = 0
+    for name, array in arrays.items():
+        start, end = end, end + array.nbytes
+        heading[name] = {"dtype": _TYPES[array.dtype.str[1:]], "shape": array.shape, "data_offsets": [start, end]}
+    text = json.dumps(heading).encode()
+    text += b" " * (-len(text) % 8)
+    contents: list[Any] = [array.reshape(-1).view(np.uint8) for array in arrays.values()]
+    return b"".join([len(text).to_bytes(8, "little"), text, *contents])
 
 
 def header(state: bytes) -> dict[str, Any]:
