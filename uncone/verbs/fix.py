@@ -65,15 +65,14 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
         )
     _check_differ(before, space.before.dim, options.float64)
     repair.fit_source(space.rows, options.plan, _step(options.progress, method))
-    after = diagnose(space.after(repair), _checking(options, "after"), repaired=True)
+    after, output = _diagnose_and_write(space, repair, options)
     provenance = space.provenance(
         before, options.plan, method=method, options=parameters, seed=options.seed, limit=options.limit
     )
     if options.prescription is not None:
         provenance["prescription"] = options.prescription.to_dict()
     result = Repaired(before, after, method, repair, provenance, space.notes(repair), history_of(repair))
-    if out is not None:
-        output = space.write(repair, out, _step(options.progress, "writing"), options.executor, options.any_kernel)
+    if out is not None and output is not None:
         notes = [f"{output.path.name} has no place for {', '.join(output.dropped)}."] if output.dropped else []
         notes += [f"{output.unusable:,} vectors could not be repaired and are NaN."] if output.unusable else []
         notes += [output.note] if output.note else []
@@ -82,6 +81,22 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
         save_repair(repair, path_of(save), provenance)
         result = replace(result, saved=os.fspath(save))
     return result
+
+
+def _diagnose_and_write(space: RepairSpace, repair: Repair, options: FixOptions) -> tuple[Diagnosis, Rewritten | None]:
+    """The diagnosis of the repaired vectors, and what was written of them: in one pass, if this machine does all."""
+    from uncone.data.writing.rewrite import FOLDER, output_suffix
+
+    checking, out, engine = _checking(options, "after"), options.out, options.executor
+    if out is not None and engine is None and output_suffix(out, folder=True) != FOLDER:
+        with space.output(repair, out) as (rows, output):
+            after = diagnose(rows, checking, repaired=True)
+            output.finish()
+        return after, output.result
+    after = diagnose(space.after(repair), checking, repaired=True)
+    if out is None:
+        return after, None
+    return after, space.write(repair, out, _step(options.progress, "writing"), engine, options.any_kernel)
 
 
 def _space(source: Any, options: FixOptions) -> RepairSpace:  # noqa: ANN401 - as for fix

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ from uncone.data.writing.sinks import (
 )
 from uncone.errors import OptionError, ShapeError
 
-__all__ = ["FOLDER", "OUTPUTS", "Rewritten", "output_suffix", "rewrite"]
+__all__ = ["FOLDER", "OUTPUTS", "MapRows", "Output", "Rewritten", "open_output", "output_suffix", "rewrite"]
 
 OUTPUTS: dict[str, type[Sink]] = {
     ".npy": NpySink,
@@ -61,6 +62,8 @@ FOLDER = ""
 _DATABASE = "://"
 
 _LAYERS = (".parquet", ".safetensors", FOLDER)  # what holds several columns or tensors of vectors
+
+MapRows = Callable[[Matrix], Matrix]
 
 _BYTES = 1 << 25  # of a block from which it is only half as many rows
 
@@ -103,19 +106,65 @@ def output_suffix(out: str | os.PathLike[str], *, folder: bool = False, layers: 
     return suffix
 
 
+class Output:
+    """A file that is being written: `rows` gives the rows as they are written, and `finish` writes what remains."""
+
+    def __init__(self, sink: Sink, plan: Plan, result: Rewritten, blocks: Iterator[tuple[Rows, Matrix, int]]) -> None:
+        self.sink, self.plan, self.result = sink, plan, result
+        self.rows = self._rows(blocks)
+
+    def _rows(self, blocks: Iterator[tuple[Rows, Matrix, int]]) -> Iterator[Rows]:
+        for rows, vectors, bad in blocks:
+            values, result = self.plan.carried.take(rows), self.result
+            with writing(result.path):
+                self.sink.write(vectors, values)
+            self.result = replace(result, rows=result.rows + len(vectors), unusable=result.unusable + bad)
+            yield Rows(vectors, rows.texts, rows.labels)
+
+    def finish(self, progress: Callable[[int], None] | None = None) -> None:
+        """Write the rows that nobody has taken, and the end of the file; `progress` is told of them."""
+        for rows in self.rows:
+            if progress is not None:
+                progress(len(rows.vectors))
+        with writing(self.result.path):
+            self.sink.close(self.result.rows)
+
+
 def rewrite(
     source: Any,  # noqa: ANN401 - a path or whatever holds vectors
     out: str | os.PathLike[str],
-    map_rows: Callable[[Matrix], Matrix] | None = None,
+    map_rows: MapRows | None = None,
+    *,
+    progress: Callable[[int], None] | None = None,
+    **settings: Any,  # noqa: ANN401 - as for `open_output`
+) -> Rewritten:
+    """Write `map_rows` of all rows of a source to a file, as `open_output` does.
+
+    Args:
+        source: as for `open_output`.
+        out: as for `open_output`.
+        map_rows: as for `open_output`.
+        progress: called with the rows written since the last call.
+        settings: as for `open_output`.
+    """
+    with open_output(source, out, map_rows, **settings) as output:
+        output.finish(progress)
+    return output.result
+
+
+@contextmanager
+def open_output(
+    source: Any,  # noqa: ANN401 - a path or whatever holds vectors
+    out: str | os.PathLike[str],
+    map_rows: MapRows | None = None,
     *,
     dim: int | None = None,
     options: Options | None = None,
-    progress: Callable[[int], None] | None = None,
     layers: Sequence[str] = (),
     columns: SideColumns | None = None,
     each: Callable[..., Iterator[Any]] = map,
-) -> Rewritten:
-    """Write `map_rows` of all rows of a source to a file whose ending tells its kind.
+) -> Iterator[Output]:
+    """Begin to write `map_rows` of all rows of a source to a file whose ending tells its kind.
 
     Args:
         source: as for `open_source`; a source of texts through a model gives the columns of the table of texts.
@@ -124,7 +173,6 @@ def rewrite(
             rows stay as they are.
         dim: the dimensions that come out; those of the source by default.
         options: which column holds the vectors.
-        progress: called with the rows written since the last call.
         layers: names of equal parts of a vector, written as columns or tensors of their own.
         columns: what stands beside the vectors, if it is not to be seen from the source.
         each: applies a function to blocks and keeps their order: `map`, or one that does it on all cores.
@@ -152,19 +200,13 @@ def rewrite(
         raise ShapeError(f"{rows_in.name} has no rows. We need at least one.")
     plan, dropped = _plan(rows_in, columns or columns_beside(rows_in, first), width, dtype, suffix)
     plan = replace(plan, layers=tuple(unique_name(name, plan.carried.names) for name in layers))
-    n_rows = unusable = 0
+    result = Rewritten(path, 0, width, dtype.name, 0, dropped)
     with _open_target(target, plan, path) if target else _open_file(suffix, plan, path) as sink:
-        blocks = (_own(rows, plan) for rows in _from(first, stream))
-        for rows, vectors, bad in each(lambda rows: (rows, *_map_block(rows, map_rows, plan)), blocks):
-            values = plan.carried.take(rows)
-            with writing(path):
-                sink.write(vectors, values)
-            n_rows, unusable = n_rows + len(vectors), unusable + bad
-            if progress is not None:
-                progress(len(vectors))
-        with writing(path):
-            sink.close(n_rows)
-    return Rewritten(path, n_rows, width, dtype.name, unusable, dropped, "" if target is None else target.note)
+        blocks = (_own(rows, plan) for rows in chain([first], stream))
+        output = Output(sink, plan, result, each(lambda rows: (rows, *_map_block(rows, map_rows, plan)), blocks))
+        yield output
+    if target is not None:
+        output.result = replace(output.result, note=target.note)
 
 
 def _plan(
@@ -230,11 +272,6 @@ def _abandoned(sink: Sink) -> Iterator[None]:
         raise
 
 
-def _from(first: Rows, stream: Iterator[Rows]) -> Iterator[Rows]:
-    yield first
-    yield from stream
-
-
 def _own(rows: Rows, plan: Plan) -> Rows:
     """The rows in memory of their own, in the precision they are written in: a reader uses its buffer again."""
     own = None if rows.vectors.flags.owndata else True  # blocks that were put together are nobody else's
@@ -242,7 +279,7 @@ def _own(rows: Rows, plan: Plan) -> Rows:
         return replace(rows, vectors=np.array(rows.vectors, plan.dtype, order="C", copy=own))
 
 
-def _map_block(rows: Rows, map_rows: Callable[[Matrix], Matrix] | None, plan: Plan) -> tuple[Matrix, int]:
+def _map_block(rows: Rows, map_rows: MapRows | None, plan: Plan) -> tuple[Matrix, int]:
     """The rows as they are written, and how many of them could not be used."""
     block: Matrix = np.asarray(rows.vectors, plan.dtype)
     usable = _finite(block)

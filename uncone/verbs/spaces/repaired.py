@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,13 @@ from uncone.analysis.number_format import count
 from uncone.data.batch import Matrix
 from uncone.data.lazy_property import once
 from uncone.data.open import open_source, suffix_of
-from uncone.data.source import Options, Source
+from uncone.data.source import Options, Rows, Source
 from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.texts.texts import ListTexts, TextSource, text_suffix
 from uncone.data.writing.atomic import check_output
 from uncone.data.writing.databases.target import open_target
 from uncone.data.writing.manifest import versions
-from uncone.data.writing.rewrite import FOLDER, Rewritten, output_suffix, rewrite
+from uncone.data.writing.rewrite import FOLDER, Output, Rewritten, open_output, output_suffix, rewrite
 from uncone.data.writing.side_columns import files_of
 from uncone.encoders.cached import CachedTexts
 from uncone.encoders.encoder import Encoder, EncoderIdentity
@@ -93,6 +94,13 @@ class RepairSpace(ABC):
         )
         return folder.written
 
+    @contextmanager
+    def output(self, repair: Repair, out: str | os.PathLike[str]) -> Iterator[tuple[Source, Output]]:
+        """The repaired vectors, which are written to a file while they are read for the first time."""
+        source, map_rows, dim = self._mapping(repair)
+        with open_output(source, out, map_rows, dim=dim, each=in_order) as output:
+            yield _Teed(self.after(repair), output), output
+
     @abstractmethod
     def _mapping(self, repair: Repair) -> tuple[Source, Callable[[Matrix], Matrix] | None, int | None]:
         """The rows, and what makes repaired vectors of them, if they are not repaired yet."""
@@ -152,6 +160,24 @@ class RepairSpace(ABC):
             "precision": np.dtype(plan.dtype).name,
             **versions("scikit-learn", "faiss-cpu", "torch", "transformers"),
         }
+
+
+class _Teed(Source):
+    """Repaired vectors on their way into a file. The first reading is that of the file, later ones repair again."""
+
+    def __init__(self, after: Source, output: Output) -> None:
+        self.after, self.output = after, output
+        self.name, self.kind, self.dtype = after.name, after.kind, after.dtype
+        self.dim, self.rows, self.unit_length = after.dim, after.rows, after.unit_length
+        self._is_written = False
+
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
+        if self._is_written:
+            yield from self.after.read(start, stop)
+            return
+        self._is_written = True
+        yield from self.output.rows
+        self.random_access, self.divisible = self.after.random_access, self.after.divisible
 
 
 @dataclass
