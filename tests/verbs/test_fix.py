@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from scipy.stats import spearmanr
 import uncone
 from uncone.errors import FitError, OptionError, OtherSpaceError, OutputError
 from uncone.repairs import load, make
+from uncone.repairs.dimensions import Center
 
 
 @pytest.fixture
@@ -220,3 +222,31 @@ def test_stsb_raw_clustered_and_flow(real_data, stsb):
     flow = uncone.fix(train, "flow", model=model, layer=2, pooling="mean", epochs=2)
     assert score(flow, stsb, model, "flow") > 48
     assert len(flow.history) == 3 and flow.history[-1][1] < flow.history[0][1]
+
+
+def test_repaired_vectors_are_measured_while_they_are_written(monkeypatch):
+    rows = (np.random.default_rng(0).normal(size=(20_000, 16)) + 1).astype(np.float32)
+    np.save("vectors.npy", rows)
+    counts, original = [], Center.map
+    monkeypatch.setattr(Center, "map", lambda self, part: counts.append(len(part)) or original(self, part))
+    fixed = uncone.fix("vectors.npy", "center", out="fixed.npy")
+    assert sum(counts) == len(rows), "every vector is repaired once"
+    np.testing.assert_allclose(np.load("fixed.npy"), rows - rows.mean(0), atol=1e-5)
+    assert fixed.after.to_dict()["findings"] == uncone.fix("vectors.npy", "center").after.to_dict()["findings"]
+
+
+def test_nothing_is_written_when_the_repaired_vectors_cannot_be_measured(monkeypatch):
+    np.save("vectors.npy", np.random.default_rng(0).normal(size=(9_000, 16)).astype(np.float32))
+    module = sys.modules["uncone.verbs.fix"]
+    diagnose = module.diagnose
+
+    def fail(source, options, *, repaired=False):
+        found = diagnose(source, options, repaired=repaired)
+        if repaired:
+            raise FitError("no")
+        return found
+
+    monkeypatch.setattr(module, "diagnose", fail)
+    with pytest.raises(FitError, match="no"):
+        uncone.fix("vectors.npy", "center", out="fixed.npy")
+    assert not [path for path in Path().iterdir() if "fixed" in path.name]
