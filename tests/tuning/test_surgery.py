@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import pytest
 import torch
 from transformers import AutoModel, BertConfig, GPT2Config, LlamaConfig, T5Config, T5EncoderModel
@@ -30,7 +32,7 @@ IDS = torch.tensor([[1, 2, 3, 4]])
 @pytest.fixture(params=CONFIGS)
 def model(request):
     torch.manual_seed(0)
-    return AutoModel.from_config(CONFIGS[request.param]).eval()
+    return AutoModel.from_config(deepcopy(CONFIGS[request.param])).eval()
 
 
 @pytest.mark.parametrize(
