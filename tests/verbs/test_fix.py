@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -237,7 +238,7 @@ def test_repaired_vectors_are_measured_while_they_are_written(monkeypatch):
 
 def test_nothing_is_written_when_the_repaired_vectors_cannot_be_measured(monkeypatch):
     np.save("vectors.npy", np.random.default_rng(0).normal(size=(9_000, 16)).astype(np.float32))
-    module = sys.modules["uncone.verbs.fix"]
+    module = import_module("uncone.verbs.fix")
     diagnose = module.diagnose
 
     def fail(source, options, *, repaired=False):
