@@ -82,6 +82,7 @@ def test_a_single_file_keeps_its_kind_and_is_cut_where_it_can_be(kind, repair, m
     }[kind]
     parts = [read(path) for path in paths]
     assert [len(part) for part in parts] == ([1000] if kind == "csv" else [400, 400, 200])
+    assert paths[0].name == (f"rows.{kind}" if kind == "csv" else f"rows-00000.{kind}")
     np.testing.assert_allclose(np.concatenate(parts), naive(ROWS), atol=1e-5)
     if kind == "parquet":
         assert [value for path in paths for value in pq.read_table(path)["id"].to_pylist()] == list(range(1000))

@@ -7,7 +7,7 @@ with the work of a worker that died, skips what has a record.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -32,6 +32,8 @@ _ROWS = 1 << 20
 """Vectors in a file, where the source is a single one."""
 _TEXTS = 1 << 14
 """Texts in a file: at most so many are encoded again after an interruption."""
+_STEM = "part"
+"""The name of files that are made of no file, before their number."""
 
 
 @dataclass(frozen=True)
@@ -61,59 +63,62 @@ def _of_texts(encoded: Any, texts: TextSource) -> list[Part]:  # noqa: ANN401 - 
     for place, (file, stem) in enumerate(zip(files, _stems([file.files for file in files]), strict=True)):
         n_texts = sum(1 for _ in islice(file.read(), remaining))
         remaining = None if remaining is None else remaining - n_texts
-        starts = range(0, n_texts, _TEXTS)
-        for number, start in enumerate(starts):
-            stop = min(start + _TEXTS, n_texts)
-            name = f"{stem}-{number:05}" if len(starts) > 1 else stem
-            part = encoded.over(TextSlice(file, start, stop))
-            parts.append(Part(part, f"{name}.parquet", columns and columns.part(place, start), stop - start))
+        for name, start, stop in _cut(stem, n_texts, _TEXTS):
+            beside = columns and columns.part(place, start)
+            parts.append(Part(encoded.over(TextSlice(file, start, stop)), f"{name}.parquet", beside, stop - start))
     return parts
 
 
 def _of_vectors(source: Source) -> list[Part]:
     columns = file_columns(source)
-    shards = list(_shards(source))
-    if len(shards) > 1:
+    shards = _shards(source)
+    if shards:
         files = [files_of(shard)[:1] for shard in shards]
-        triples = zip(shards, files, _stems(files), strict=True)
+        names = [f"{stem}{_ending(paths)}" for stem, paths in zip(_stems(files), files, strict=True)]
         return [
-            Part(shard, f"{stem}{_ending(paths)}", columns and columns.part(place, 0), shard.rows)
-            for place, (shard, paths, stem) in enumerate(triples)
+            Part(shard, name, columns and columns.part(place, 0), shard.rows)
+            for place, (shard, name) in enumerate(zip(shards, names, strict=True))
         ]
-    ending, n_rows = _ending(files_of(source)), source.rows or 0
+    files_read, n_rows = files_of(source), source.rows or 0
+    (stem,), ending = _stems([files_read]), _ending(files_read)
     if n_rows <= _ROWS or not (source.random_access or source.divisible):
-        return [Part(source, f"part-00000{ending}", columns, source.rows)]
+        ((name, _, _),) = _cut(stem, 1, 1)
+        return [Part(source, f"{name}{ending}", columns, source.rows)]
     return [
-        Part(
-            Slice(source, start, min(start + _ROWS, n_rows)),
-            f"part-{number:05}{ending}",
-            columns and columns.part(None, start),
-            min(_ROWS, n_rows - start),
-        )
-        for number, start in enumerate(range(0, n_rows, _ROWS))
+        Part(Slice(source, start, stop), f"{name}{ending}", columns and columns.part(None, start), stop - start)
+        for name, start, stop in _cut(stem, n_rows, _ROWS)
     ]
 
 
-def _shards(source: Source) -> Iterator[Source]:
-    """The files that follow each other, each with its own names; or the source as it is."""
+def _cut(stem: str, n_rows: int, size: int) -> list[tuple[str, int, int]]:
+    """Parts of so many rows, each with a name: that of the file if there is one part, else with a number.
+
+    >>> _cut("new", 5, 9), _cut("new", 5, 4)
+    ([('new', 0, 5)], [('new-00000', 0, 4), ('new-00001', 4, 5)])
+    """
+    starts = range(0, n_rows, size)
+    names = [stem] if len(starts) == 1 and stem != _STEM else [f"{stem}-{number:05}" for number in range(len(starts))]
+    return [(name, start, min(start + size, n_rows)) for name, start in zip(names, starts, strict=True)]
+
+
+def _shards(source: Source) -> list[Source]:
+    """The files of a folder, each with its own names; none if the source is a single file, or can't be cut."""
     inner = source.source if isinstance(source, NamedRows) else source
-    if not isinstance(inner, Shards) or (inner is not source and inner.rows is None):
-        yield source
-        return
-    first = 0
-    for shard in inner.parts:
+    if not isinstance(inner, Shards) or inner is source:
+        return list(inner.parts) if isinstance(inner, Shards) else []
+    assert isinstance(source, NamedRows)
+    shards, first = [], 0
+    for shard in inner.parts if inner.rows is not None else ():
         last = first + (shard.rows or 0)
-        if isinstance(source, NamedRows):
-            lists = (names and names[first:last] for names in (source.texts, source.labels))
-            yield NamedRows.of(shard, *lists)
-        else:
-            yield shard
+        lists = (names and names[first:last] for names in (source.texts, source.labels))
+        shards.append(NamedRows.of(shard, *lists))
         first = last
+    return shards
 
 
 def _stems(files: Sequence[Sequence[Path]]) -> list[str]:
-    """The names of files without endings; numbered if two would be the same, or if there is no file."""
-    stems = [paths[0].name.removesuffix(".gz").removesuffix(".zst") if paths else "part-00000" for paths in files]
+    """The names of files without endings; numbered if two would be the same."""
+    stems = [paths[0].name.removesuffix(".gz").removesuffix(".zst") if paths else _STEM for paths in files]
     stems = [stem.removesuffix(Path(stem).suffix) for stem in stems]
     if max(Counter(stems).values()) == 1:
         return stems
