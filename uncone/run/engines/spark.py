@@ -90,6 +90,8 @@ class Spark:
         except PySparkException as error:
             raise WorkerError(f"Spark could not finish: {str(error).splitlines()[0]}") from error
         states = {row["part"]: bytes(row["state"]) for row in rows}
+        if len(states) != len(groups):
+            raise WorkerError(f"Spark returned {len(states)} of {len(groups)} results. Try again with more memory.")
         for at, group in enumerate(groups):
             if progress is not None:
                 progress(group[-1][1] - group[0][0])
