@@ -43,14 +43,15 @@ class ObjectStore:
         self.process.wait()
         self.process.stdout.close()
 
-    def _ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
-        headers = {"Authorization": _SIGNED, "Content-Type": "application/octet-stream"}
+    def _ask(self, method: str, path: str, body: bytes | None = None, **more: str) -> bytes:
+        headers = {"Authorization": _SIGNED, "Content-Type": "application/octet-stream", **more}
         request = urllib.request.Request(f"{self.url}/{path}", body, headers, method=method)
         with urllib.request.urlopen(request) as answer:
             return answer.read()
 
-    def put(self, key: str, content: bytes) -> None:
-        self._ask("PUT", f"bucket/{quote(key)}", content)
+    def put(self, key: str, content: bytes, *, public: bool = False) -> None:
+        more = {"x-amz-acl": "public-read"} if public else {}
+        self._ask("PUT", f"bucket/{quote(key)}", content, **more)
 
     def get(self, key: str) -> bytes | None:
         try:

@@ -33,7 +33,7 @@ def test_every_kind_of_output_says_what_was_measured(vectors, capsys):
         ([], "Name a source, or the size of synthetic vectors with --rows and --dim"),
         (["--rows", "1e9"], "with --rows and --dim"),
         (["--dim", "7"], "--dim needs --rows"),
-        (["--rows", "1.5", "--dim", "7"], "--rows must be a whole number from 2 to 1e13, not 1.5"),
+        (["--rows", "1.5", "--dim", "7"], "--rows must be a whole number from 2 to 1e12, not 1.5"),
         (["--rows", "1e15", "--dim", "7"], "--rows must be a whole number"),
         (["--rows", "1e6", "--dim", "0"], "--dim must be 1 to 16,384, not 0"),
         (["--rows", "1e6", "--dtype", "int8"], "--dtype needs --dim"),

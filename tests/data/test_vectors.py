@@ -18,7 +18,9 @@ from safetensors.numpy import save_file
 
 from uncone import check
 from uncone.data.open import open_source
-from uncone.data.source import Options
+from uncone.data.source import Options, Rows, regrid
+from uncone.data.vectors.parquet import ParquetVectors
+from uncone.errors import ShapeError
 
 N, D = 700, 6
 
@@ -308,3 +310,23 @@ def test_a_named_pipe(rows, tmp_path):
     writer.start()
     np.testing.assert_array_equal(read(tmp_path / "pipe")[0], rows)
     writer.join()
+
+
+def test_only_the_first_file_of_a_folder_is_looked_into(tmp_path, monkeypatch):
+    looks = []
+    look = ParquetVectors._length
+    monkeypatch.setattr(ParquetVectors, "_length", lambda self, kind, dim: looks.append(dim) or look(self, kind, dim))
+    for number, length in enumerate((3, 3, 2)):
+        lists = pa.array(np.ones((4, length)).tolist(), pa.list_(pa.float32()))
+        pq.write_table(pa.table({"v": lists}), tmp_path / f"{number}.parquet")
+    opened = open_source(tmp_path)
+    assert looks == [None, 3, 3] and (opened.rows, opened.dim) == (12, 3)
+    with pytest.raises(ShapeError, match=r"2\.parquet\[v\] is ragged: row 0 has 2 numbers, the first has 3"):
+        check(tmp_path)
+
+
+def test_blocks_of_any_size_and_precision_are_put_together():
+    parts = [np.full((m, 2), m, kind) for m, kind in ((3, "f2"), (10, "f4"), (1, "f8"), (4, "f4"))]
+    blocks = [part.vectors for part in regrid(iter([Rows(part) for part in parts]), 4)]
+    assert [len(block) for block in blocks] == [4, 4, 4, 4, 2]
+    np.testing.assert_array_equal(np.concatenate(blocks), np.concatenate(parts))

@@ -75,6 +75,16 @@ def test_the_passes_of_a_repair():
     assert found["bytes_read"].value == 4 * n * d * 4 and found["bytes_written"].value == n * d * 4
 
 
+@pytest.mark.parametrize("method", [None, "standardize"])
+def test_quantized_vectors_and_their_width(method):
+    """Neither the numbers nor the dimensions of synthetic vectors are those of a model or of a repair."""
+    found = plan(rows=1e6, dim=20, dtype="int8", method=method, sample=500)
+    assert found["bytes_read"].value == len(found.estimate.passes) * 1e6 * 20
+    assert found.source["dtype"] == "int8"
+    if method is not None:
+        assert found["bytes_written"].value == 1e6 * 20 * 4
+
+
 def test_the_bytes_of_a_file(tmp_path, cone):
     rows = cone(5_000, 24)
     np.save(tmp_path / "rows.npy", rows.astype(np.float16))

@@ -147,10 +147,10 @@ def regrid(stream: Iterator[Rows], block: int) -> Iterator[Rows]:
             waiting.append(part)
             have, start = have + len(part.vectors), start + len(part.vectors)
             if have == block:
-                yield _named(whole, waiting)
+                yield _joined_rows(whole, waiting)
                 waiting, have = [], 0
     if have:
-        yield _named(whole[:have], waiting)
+        yield _joined_rows(whole[:have], waiting)
 
 
 def batches(stream: Iterator[Rows], dtype: DTypeLike, first_row: int = 0) -> Iterator[Batch]:
@@ -201,7 +201,7 @@ def check_shape(name: str, shape: Sequence[int]) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def _named(vectors: NDArray[np.generic], parts: Sequence[Rows]) -> Rows:
+def _joined_rows(vectors: NDArray[np.generic], parts: Sequence[Rows]) -> Rows:
     """Vectors with what stood beside them in the parts that they were copied from."""
     texts, labels = joined_names([part.texts for part in parts]), joined_names([part.labels for part in parts])
     return Rows(vectors, texts, labels, _joined_columns([part.beside for part in parts]))

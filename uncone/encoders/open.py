@@ -11,6 +11,8 @@ from typing import Any
 
 from uncone.data.cache import VectorCache
 from uncone.data.source import Source
+from uncone.data.storage.fetch import fetched
+from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.texts.texts import TextSource
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.sentence_transformer import Recipe, read_recipe
@@ -134,7 +136,8 @@ def _recipe(model: str | os.PathLike[str] | Encoder, loading: Loading) -> Recipe
 
 def model_folder(name: str, loading: Loading) -> Path:
     """The folder of a model: the one named, or the one that the hub's files were fetched to."""
-    path = Path(name)
+    if isinstance(path := path_of(name), ObjectPath):
+        return fetched(path)
     if os.path.isdir(path):  # noqa: PTH112 - unlike pathlib's, it does not raise for a name that cannot be
         return path
     if os.path.exists(path):  # noqa: PTH110

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from uncone import __version__
+from uncone.data.storage.path import local_folder
 from uncone.encoders.encoder import Encoder
 from uncone.errors import StateError
 from uncone.stats.statistic import State
@@ -137,7 +138,7 @@ def checkpoints_in(
     def make(settings: dict[str, Any], content: dict[str, Any]) -> Checkpoint:
         command = {**options, **settings}
         key = hashlib.sha256(json.dumps(command, sort_keys=True).encode()).hexdigest()[:16]
-        folder = (runs_folder() if state is None else Path(state)) / key
+        folder = (runs_folder() if state is None else local_folder(state, "--state")) / key
         whole = {**command, **content, "model_content": encoder.fingerprint(), "uncone": __version__}
         return Checkpoint(folder, whole, every)
 

@@ -13,7 +13,6 @@ from numpy.typing import DTypeLike
 
 from uncone.data.source import Source
 from uncone.data.storage.files import FileStamps, with_absolute_paths
-from uncone.data.storage.path import ObjectPath
 from uncone.errors import OptionError
 from uncone.run.engines.threads import Threads
 from uncone.run.fold import CHUNK, GROUP, SPAN, Fold, groups_of
@@ -86,11 +85,10 @@ def _groups(job: Fold[S], engine: Executor | None, threads: Threads, progress: P
 
 
 def _unchanged(files: Sequence[Path], groups: Iterator[S]) -> Iterator[S]:
-    """The groups, and an error if a file of this machine changed or vanished before the last of them."""
-    own = [path for path in files if not isinstance(path, ObjectPath)]
-    stamps = FileStamps.of(own)
+    """The groups, and an error if a file changed or vanished before the last of them."""
+    stamps = FileStamps.of(files)
     yield from groups
-    stamps.check(own)
+    stamps.check(files)
 
 
 def _regrouped(job: Fold[S], spans: Iterator[S]) -> Iterator[S]:

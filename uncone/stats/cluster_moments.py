@@ -223,7 +223,7 @@ class ClusterMoments(Statistic):
             return product.copy() if alone and product.dtype == np.float64 else product
         cross = np.outer(delta[label], self._sums[label])
         square = np.outer(delta[label], delta[label])
-        return product.astype(np.float64) + (cross + cross.T) + float(self._counts[label]) * square
+        return np.asarray(product.astype(np.float64) + (cross + cross.T) + float(self._counts[label]) * square)
 
     @property
     def counts(self) -> IntVector:

@@ -21,7 +21,7 @@ _SUMMED = 1024  # rows whose sums are taken at once: of more, those in float32 l
 
 
 @lru_cache
-def _ones(n: int, dtype: np.dtype[Any]) -> Vector:
+def _unit_weights(n: int, dtype: np.dtype[Any]) -> Vector:
     return np.ones(n, dtype)
 
 
@@ -161,7 +161,7 @@ class Moments(Statistic):
         if self.higher:
             self._add_higher(y)
         else:
-            self._sums.first += _ones(len(y), self.dtype) @ y
+            self._sums.first += _unit_weights(len(y), self.dtype) @ y
             self._sums.third[:] = self._sums.fourth = np.nan
         self._waiting += len(vectors)
         self._sums.n += len(vectors)
@@ -172,7 +172,7 @@ class Moments(Statistic):
         squared = np.vecdot(y, y)
         # Cubes of very long rows do not fit into float32.
         wide = y if squared.max() < _LONG else y.astype(np.float64)
-        self._sums.first += _ones(len(y), wide.dtype) @ wide
+        self._sums.first += _unit_weights(len(y), wide.dtype) @ wide
         self._sums.third += squared @ wide
         self._sums.fourth += float(np.vecdot(squared, squared, dtype=np.float64))
 

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["plan"]
 
 _SAMPLE = 3 * SPAN
-_NUMBERS = 1 << 26  # a sample is never larger than so many numbers
+_NUMBERS = 1 << 27
+"""A sample is never larger than so many numbers."""
+_PRODUCTS = 3e10
+"""A pass over a sample multiplies about so many numbers, which takes a second."""
 _LEAST_SECONDS = 0.1
 _TRAINED = 4096  # rows that the training of a flow is timed on
 _HARDLY_TRAINED = {"epochs": 1, "batch": 8192}
@@ -98,17 +101,21 @@ class _Sampled:
 def _synthetic(options: PlanOptions) -> _Sampled:
     """Vectors around a mean, as those of a crowded space are."""
     rows, dim, dtype = int(options.rows or 0), int(options.dim or 0), np.dtype(options.dtype)
-    n_sampled = min(rows, _SAMPLE, max(_NUMBERS // dim, 2))
+    n_sampled = min(rows, _sample_size(dim, options))
     vectors = np.random.default_rng(options.seed).standard_normal((n_sampled, dim), np.float32)
-    if dtype.kind == "f":
-        vectors += 1
-    else:  # within the numbers of 8 bits
-        vectors *= 16
-        vectors += 64
-    sample = ArrayVectors(vectors.clip(0, 127).astype(dtype) if dtype.kind != "f" else vectors.astype(dtype))
+    vectors += 1
+    if dtype.kind != "f":  # numbers that 8 bits can hold
+        vectors = (16 * vectors).clip(0, 127)
+    sample = ArrayVectors(vectors.astype(dtype))
     facts = {"name": "synthetic vectors", "kind": "synthetic", "rows": rows, "dimensions": dim, "dtype": dtype.name}
     claimed = Repeated(sample, rows, "synthetic vectors", "synthetic")
     return _Sampled(claimed, {**facts, "sampled": n_sampled}, Reading(float(dim * dtype.itemsize)))
+
+
+def _sample_size(dim: int, options: PlanOptions) -> int:
+    """Vectors that are rehearsed: as many as take seconds, but enough for a repair to be fitted as to all."""
+    least = dim if options.method is None else 5 * dim
+    return min(_SAMPLE, max(int(_PRODUCTS / dim**2), least), max(_NUMBERS // dim, 2))
 
 
 def _sampled(source: Any, options: PlanOptions) -> _Sampled:  # noqa: ANN401 - vectors
@@ -124,7 +131,7 @@ def _sampled(source: Any, options: PlanOptions) -> _Sampled:  # noqa: ANN401 - v
             "--rows."
         )
     rows = int(options.rows or opened.rows or 0)
-    n = min(rows, opened.rows or rows, _SAMPLE, max(_NUMBERS // opened.dim, 2))
+    n = min(rows, opened.rows or rows, _sample_size(opened.dim, options))
     vectors, seconds, wall = _read(opened, n)
     stored = opened.stored_bytes()
     row_bytes = vectors.dtype.itemsize * opened.dim if stored is None else stored / (opened.rows or rows)
@@ -164,12 +171,18 @@ def _rehearse(source: Repeated, options: PlanOptions) -> tuple[Rehearsal, float,
     rehearsal = Rehearsal(source.n_sampled, options.progress)
     begun = time.process_time()
     if options.method is None:
-        diagnose(source, options.cast(CheckOptions, engine=rehearsal, workers=1, progress=rehearsal.report))
+        diagnose(source, CheckOptions(exact=options.exact, **_settings(options, rehearsal)))
         return rehearsal, time.process_time() - begun - rehearsal.seconds, []
     repair, extra = _fit(source, options, rehearsal)
     own = time.process_time() - begun - rehearsal.seconds + extra
     rehearsal.passes.append(_apply(source, repair))
     return rehearsal, own, [type(repair).__module__]
+
+
+def _settings(options: PlanOptions, rehearsal: Rehearsal) -> dict[str, Any]:
+    """What `check` and `fix` share; other options of the same names mean something else there."""
+    shared = {name: getattr(options, name) for name in ("seed", "sample", "float64")}
+    return {**shared, "engine": rehearsal, "workers": 1, "progress": rehearsal.report}
 
 
 def _fit(source: Repeated, options: PlanOptions, rehearsal: Rehearsal) -> tuple[Repair, float]:
@@ -180,10 +193,8 @@ def _fit(source: Repeated, options: PlanOptions, rehearsal: Rehearsal) -> tuple[
     method = str(options.method)
     make(method)
     trains = "flow" in [name.strip() for name in method.split(",")]
-    others = {"others": _HARDLY_TRAINED} if trains else {}
-    settings = options.cast(
-        FixOptions, dim=None, engine=rehearsal, workers=1, skip_bad=True, progress=rehearsal.report, **others
-    )
+    others = _HARDLY_TRAINED if trains else None
+    settings = FixOptions(skip_bad=True, others=others, **_settings(options, rehearsal))
     repair = fix(source, method, options=settings).repair
     return repair, _training_seconds(source) if trains else 0.0
 

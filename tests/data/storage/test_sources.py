@@ -19,7 +19,7 @@ import uncone
 from uncone.cli.main import _run
 from uncone.data.open import open_source
 from uncone.data.source import Options
-from uncone.errors import FormatError, MissingSourceError
+from uncone.errors import FormatError, MissingSourceError, OutputError
 from uncone.repairs.saving import load
 from uncone.run.measure import Plan, measure
 from uncone.stats.moments import Moments
@@ -245,6 +245,51 @@ def test_a_shard_that_changes_in_mid_run_is_one_line(shards, bucket, change):
     with pytest.raises(error, match=message) as raised:
         measure(source, Moments(DIM), Plan(engine=Lost(act)))
     assert "s3://bucket/shards/part-2.parquet" in str(raised.value)
+
+
+def test_an_object_that_changes_between_threads_is_one_line(shards, bucket):
+    def act(done):
+        parquet("other.parquet", rows(4_299, seed=1))
+        bucket.put("shards/part-2.parquet", Path("other.parquet").read_bytes())
+
+    with pytest.raises(FormatError, match=r"part-2\.parquet changed"):
+        measure(open_source("s3://bucket/shards", Options()), Moments(DIM), progress=act)
+
+
+def test_any_url_of_fsspec_is_read(bucket):
+    pytest.importorskip("aiohttp")
+    np.save("a.npy", rows())
+    bucket.put("open/a.npy", Path("a.npy").read_bytes(), public=True)
+    url = f"{bucket.url}/bucket/open/a.npy"
+    assert uncone.check(url).to_dict()["findings"] == uncone.check("a.npy").to_dict()["findings"]
+    with pytest.raises(OutputError, match="can only be read"):
+        uncone.fix("a.npy", "center", out=url)
+
+
+def test_a_model_in_storage_is_fetched_once(bucket, tiny_model, proxied):
+    mirror(bucket, tiny_model)
+    Path("texts.txt").write_text("a text\nand another\n")
+    url = f"s3://bucket/{tiny_model.name}"
+    assert _run(["encode", "texts.txt", "--model", str(tiny_model), "-o", "local.npy"]) == 0
+    assert _run(["encode", "texts.txt", "--model", url, "-o", "fetched.npy"]) == 0
+    assert Path("local.npy").read_bytes() == Path("fetched.npy").read_bytes()
+    proxy = proxied()
+    assert _run(["encode", "texts.txt", "--model", url, "-o", "again.npy"]) == 0
+    assert not [path for method, path, _ in proxy.requests if method == "GET" and "safetensors" in path]
+
+
+def test_folders_whose_files_change_stay_local(bucket, tiny_model, capsys):
+    Path("texts.txt").write_text("".join(f"the text of {word}\n" for word in "abcdefghij"))
+    assert _run(["layers", str(tiny_model), "--corpus", "texts.txt", "--state", "s3://bucket/state"]) == 2
+    assert "Name a local folder" in capsys.readouterr().err and not Path("s3:").exists()
+
+
+def test_texts_in_storage_are_encoded_to_storage(bucket, tiny_model):
+    Path("texts.csv").write_text("text,label\n" + "".join(f"text number {i},{i % 2}\n" for i in range(40)))
+    bucket.put("texts.csv", Path("texts.csv").read_bytes())
+    for root in ("", "s3://bucket/"):
+        assert _run(["encode", f"{root}texts.csv", "--model", str(tiny_model), "-o", f"{root}vectors.parquet"]) == 0
+    assert bucket.get("vectors.parquet") == Path("vectors.parquet").read_bytes()
 
 
 def test_threads_share_the_work(shards):

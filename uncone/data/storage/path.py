@@ -17,8 +17,9 @@ from uncone.data.storage.connect import backend_of, check_scheme
 from uncone.data.vectors.databases.url import SCHEMES
 from uncone.errors import OptionError
 
-__all__ = ["ObjectPath", "in_storage", "local_copy", "on_network", "opened", "path_of"]
+__all__ = ["ObjectPath", "in_storage", "local_copy", "local_folder", "on_network", "opened", "path_of"]
 
+P = TypeVar("P", bound=Path)
 T = TypeVar("T")
 
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):/+", re.IGNORECASE)
@@ -192,6 +193,18 @@ def path_of(where: str | os.PathLike[str]) -> Path:
     return path
 
 
+def local_folder(where: str | os.PathLike[str], option: str) -> Path:
+    """The path of a folder that has to be local, because files in it are changed.
+
+    Raises:
+        OptionError: it is a URL.
+    """
+    path = path_of(where)
+    if isinstance(path, ObjectPath):
+        raise OptionError(f"{option} {path} is in object storage, and files in it are changed. Name a local folder.")
+    return path
+
+
 def _is_url(where: str | os.PathLike[str], match: re.Match[str]) -> bool:
     """Whether `scheme:/` begins a URL; in a path, where a slash is lost, it may also be the name of a folder."""
     return match[0].endswith("//") if isinstance(where, str) else not Path(f"{match[1]}:").exists()
@@ -235,7 +248,7 @@ def local_copy(path: Path) -> Iterator[Path]:
 _AT_ONCE = 16  # requests that wait for the network
 
 
-def on_network(function: Callable[[Path], T], paths: Sequence[Path]) -> Iterator[T]:
+def on_network(function: Callable[[P], T], paths: Sequence[P]) -> Iterator[T]:
     """`function` of every path, in order; of objects many at once, because it waits for the network."""
     if len(paths) < 2 or not isinstance(paths[0], ObjectPath):
         yield from map(function, paths)

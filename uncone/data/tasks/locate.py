@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from uncone.data.storage.path import path_of
 from uncone.data.texts.corpora import corpus_name
 from uncone.data.texts.hub import HubPart, HubTexts
 from uncone.errors import MissingSourceError, OptionError, ShapeError, SourceError
@@ -17,7 +18,7 @@ __all__ = ["check_rows", "data_folder", "first_file", "hub_table", "name_and_spl
 def data_folder(data: str | os.PathLike[str] | None) -> Path | None:
     """The folder with data: the one given, else $UNCONE_DATA, else none."""
     folder = data or os.environ.get("UNCONE_DATA") or None
-    return None if folder is None else Path(folder)
+    return None if folder is None else path_of(folder)
 
 
 def name_and_split(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from uncone.data.storage.path import path_of
 from uncone.data.texts.hub import HubPart, HubTexts
 from uncone.data.texts.texts import LineTexts, ManyTexts, TableTexts, TextRow, TextSource
 from uncone.errors import MissingSourceError, OptionError, SourceError
@@ -129,7 +130,7 @@ def open_corpus(name: str, data: str | os.PathLike[str] | None = None) -> TextSo
     if split not in corpus.files:
         raise OptionError(f"The corpus {corpus_name(name)} has no split {split!r}; it has {', '.join(corpus.splits)}.")
     folder = data or os.environ.get("UNCONE_DATA") or None
-    files = None if folder is None else _local_files(Path(folder), corpus, split)
+    files = None if folder is None else _local_files(path_of(folder), corpus, split)
     if files is not None:
         return CorpusTexts(_open_files(files, corpus), name, headings=corpus.headings)
     try:

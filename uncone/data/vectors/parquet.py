@@ -48,11 +48,11 @@ class ParquetVectors(Source):
             raise ShapeError(f"{self.name} is empty: 0 rows. We need at least 2.")
         self.dim = self._length(schema.field(self.column).type, options.dim)
 
-    def _length(self, column: pa.DataType, told: int | None) -> int:
+    def _length(self, column: pa.DataType, dim: int | None) -> int:
         if isinstance(column, pa.FixedSizeListType):
             return int(column.list_size)
-        if told is not None:
-            return told
+        if dim is not None:
+            return dim
         for batch in self.table.batches([self.column], size=_FEW):
             if (length := list_size(batch.column(self.column))) is not None:
                 return length

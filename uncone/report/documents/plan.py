@@ -147,11 +147,11 @@ def duration(seconds: float) -> str:
     """A time in words.
 
     >>> [duration(seconds) for seconds in (0.3, 42, 230, 5400, 400_000)]
-    ['less than a second', 'about 42 seconds', 'about 4 minutes', 'about 1.5 hours', 'about 4.6 days']
+    ['less than a second', 'about 42 seconds', 'about 4 minutes', 'about 90 minutes', 'about 4.6 days']
     """
     if seconds < 1:
         return "less than a second"
-    for unit, size, most in (("second", 1, 90), ("minute", 60, 5400), ("hour", 3600, 172_800)):
+    for unit, size, most in (("second", 1, 90), ("minute", 60, 7200), ("hour", 3600, 172_800)):
         if seconds < most:
             number = f"{seconds / size:.0f}" if unit != "hour" else f"{seconds / size:.1f}".removesuffix(".0")
             return f"about {number} {unit}{'' if number == '1' else 's'}"

@@ -32,7 +32,7 @@ def bytes_per_second(rate: str) -> float:
 
 
 def _is_count(value: float) -> bool:
-    return 2 <= value <= 1e13 and float(value).is_integer()
+    return 2 <= value <= 1e12 and float(value).is_integer()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class PlanOptions(SampleOptions):
     rows: float | None = option(
         None,
         "Number of vectors, such as 1e9: of synthetic ones, or as if the source had so many.",
-        rule=Rule(_is_count, "a whole number from 2 to 1e13"),
+        rule=Rule(_is_count, "a whole number from 2 to 1e12"),
         group="Source",
     )
     dim: int | None = option(

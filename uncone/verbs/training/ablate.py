@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uncone.data.storage.path import local_folder
 from uncone.errors import OptionError, require
 from uncone.verbs.options.ablate import AblateDataOptions, AblateLayersOptions, AblateOptions, AblateRepairOptions
 from uncone.verbs.spaces.verb import verb
@@ -179,7 +180,7 @@ def _store(
     from uncone.run.checkpoint import runs_folder
     from uncone.tuning.ablation.runs import RunStore, task_digest
 
-    folder = runs_folder() / "ablations" if options.runs is None else Path(options.runs)
+    folder = runs_folder() / "ablations" if options.runs is None else local_folder(options.runs, "--runs")
     content = open_encoder(model, replace(options.loading, device="cpu")).fingerprint()
     identity = {"model": content, "task": task_digest(task), "settings": asdict(settings), **more}
     return RunStore(folder, identity)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uncone import __version__
+from uncone.data.storage.path import local_folder
 from uncone.errors import ModelError, OptionError, SourceError, require
 from uncone.verbs.options.tune import TuneOptions
 from uncone.verbs.spaces.verb import verb
@@ -56,7 +57,7 @@ def tune(model: str | os.PathLike[str], *sources: Any, options: TuneOptions) -> 
     if not sources:
         raise OptionError("Name what to train on: a file of texts or examples, or a dataset such as snli.")
     assert options.out is not None
-    out = Path(options.out)
+    out = local_folder(options.out, "-o")
     _check_out(out, options.resume)
     columns = Columns(options.text, options.label, options.score)
     examples = open_examples(sources, options.objective, columns, options.data, options.limit)

@@ -216,8 +216,10 @@ class _PostgresVectors(Source):
         Raises:
             ColumnError: keys repeat or are missing, so that reading could not go on after one.
         """
-        missing = np.array([key is None or key != key for key in keys], bool)
-        wrong = missing | np.append(keys[:1] == last, keys[1:] == keys[:-1]).astype(bool)
+        repeated = np.append(keys[:1] == last, keys[1:] == keys[:-1]).astype(bool)
+        is_whole = keys.dtype.kind in "iu"  # then there is no NULL among them
+        missing = np.zeros(len(keys), bool) if is_whole else np.array([key is None or key != key for key in keys], bool)
+        wrong = missing | repeated
         if wrong.any():
             row = int(np.argmax(wrong))
             problem = "is NULL" if missing[row] else "repeats"

@@ -49,9 +49,12 @@ class SparkVectors(ArrowVectors):
 @contextmanager
 def _errors() -> Iterator[None]:
     """Errors of Spark as ours, in a line."""
-    from pyspark.errors import PySparkException
-
     try:
         yield
-    except PySparkException as error:
-        raise WorkerError(f"Spark could not read the data frame: {str(error).splitlines()[0]}") from error
+    except Exception as error:  # of pyspark, or of py4j beneath it, which only some installations have
+        if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+            raise
+        lines = str(error).splitlines()
+        reason = next((line for line in reversed(lines) if line.startswith("Caused by: ")), lines[0])
+        reason = reason.removeprefix("Caused by: ")
+        raise WorkerError(f"Spark could not read the data frame: {reason}") from error
