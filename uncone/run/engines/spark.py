@@ -1,7 +1,7 @@
 """Spark: chunks are folded and merged by `mapInArrow`, on data frames alone, as Connect has them.
 
-What a worker makes goes through Java in pieces of a few megabytes: Java usually has a gigabyte, holds several copies of a
-row, and runs out of memory over rows of 50 MB.
+What a worker makes goes through Java in pieces of a few megabytes: Java usually has a gigabyte, holds several copies of
+a row, and runs out of memory over rows of 50 MB.
 """
 
 from __future__ import annotations
