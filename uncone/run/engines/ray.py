@@ -36,7 +36,7 @@ class Ray:
         if ray.is_initialized():
             return
         if address not in (None, "auto", "local"):
-            check_address(str(address), "Ray")
+            check_address(str(address), "Ray Client" if str(address).startswith("ray://") else "Ray")
         own = {"num_cpus": workers or None, "include_dashboard": False} if address is None else {}
         try:
             with quiet():
