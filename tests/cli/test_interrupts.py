@@ -73,9 +73,9 @@ def interrupted(name, number, lasts):
         codes.append(done.returncode)
         for path, content in outputs().items():
             assert len(content) == len(whole[path]), f"{path} is not whole when {name} ends at step {last}"
-        # A signal between the making of a temporary folder and the next line may leave it: nobody reads its name.
-        assert {path.name[0] for path in Path().iterdir() if ".part" in path.name} <= {"."}
+        hidden = [path for path in Path().iterdir() if ".part" in path.name]
         if number == signal.SIGINT:
+            assert not hidden, f"{hidden} is left when {name} ends at step {last}"
             assert done.returncode == 0 or done.stderr.count("\n") == 1, done.stderr
         if done.returncode == 0:
             break

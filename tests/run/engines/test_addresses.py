@@ -6,6 +6,7 @@ import contextlib
 import socket
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,23 @@ def test_no_cluster_is_one_line(engine, address, port, request, capsys):
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and "There is no" in error and str(number) in error
     assert not Path("uncone-report.html").exists()
+
+
+@pytest.mark.parametrize("address", ["ray://127.0.0.1:{}", "127.0.0.1:{}"])
+def test_another_server_of_grpc_is_one_line(address, capsys):
+    """It speaks HTTP/2, as Ray does, but has no method of Ray; Ray itself would try for a minute."""
+    pytest.importorskip("ray")
+    grpc = pytest.importorskip("grpc")
+    server = grpc.server(ThreadPoolExecutor(1))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        np.save("vectors.npy", np.eye(8, dtype=np.float32))
+        assert _run(["check", "vectors.npy", "--engine", "ray", "--address", address.format(port)]) == 2
+    finally:
+        server.stop(None)
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "another kind of server" in error
 
 
 def test_no_cluster_is_noticed_before_a_model_is_loaded(free_port, capsys):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -121,44 +122,47 @@ def replacing(out: Path, *, folder: bool = False, failure: type[UnconeError] = O
             yield temporary
         return
     target = out.resolve()  # through a link: what it points to is replaced, not the link
-    room: Path | None = None
-    with writing(out, failure):
-        if folder:
-            room = Path(tempfile.mkdtemp(prefix=f".{target.name[:80]}.", suffix=".part", dir=target.parent))
-            temporary = room / target.name
-            temporary.mkdir()
-        else:
-            descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-            os.close(descriptor)
-            temporary = Path(name)
+    temporary = _temporary_name(target)
     try:
-        yield temporary
         with writing(out, failure):
-            if room is None:
+            if folder:
+                temporary.mkdir(mode=0o700)
+                (temporary / target.name).mkdir()
+            else:
+                temporary.touch(mode=0o600, exist_ok=False)
+        yield temporary / target.name if folder else temporary
+        with writing(out, failure):
+            if folder:
+                for path in (path for path in temporary.rglob("*") if path.is_file()):
+                    with path.open("rb+") as file:
+                        os.fsync(file.fileno())
+                _swap_folders(temporary / target.name, target, temporary / "old")
+            else:
                 with temporary.open("rb+") as file:
                     os.fsync(file.fileno())
                 temporary.chmod(_mode(target))
                 temporary.replace(target)
-            else:
-                for path in (path for path in temporary.rglob("*") if path.is_file()):
-                    with path.open("rb+") as file:
-                        os.fsync(file.fileno())
-                _swap_folders(temporary, target, room / "old")
     finally:
-        if room is not None:
-            shutil.rmtree(room, ignore_errors=True)
+        if folder:
+            shutil.rmtree(temporary, ignore_errors=True)
         else:
             temporary.unlink(missing_ok=True)
+
+
+def _temporary_name(target: Path) -> Path:
+    """A new name beside the target, known before anything is made: a signal at any moment finds what to delete."""
+    return target.with_name(f".{target.name[:80]}.{secrets.token_hex(4)}.part")
 
 
 @contextmanager
 def _uploading(out: ObjectPath, folder: bool, failure: type[UnconeError]) -> Iterator[Path]:
     """A local file or folder that is uploaded at the end; of a folder, every object appears whole."""
-    with writing(out, failure):
-        room = Path(tempfile.mkdtemp(prefix="uncone-upload-"))
+    room = Path(tempfile.gettempdir()) / f"uncone-upload-{secrets.token_hex(6)}"
     try:
-        temporary = room / out.name
-        temporary.mkdir() if folder else temporary.touch()
+        with writing(out, failure):
+            room.mkdir(mode=0o700)
+            temporary = room / out.name
+            temporary.mkdir() if folder else temporary.touch()
         yield temporary
         with writing(out, failure):
             if not folder:

@@ -23,9 +23,29 @@ _NO_FILE = b"/files/uncone"
 _STREAM = struct.pack(">qbi", 13 + len(_NO_FILE), 6, len(_NO_FILE)) + _NO_FILE
 """How Spark's processes ask each other for a file: for one that no master has, which fails without a trace."""
 
+
+def _call(method: str) -> bytes:
+    """A call of gRPC with an empty message. A server of another kind answers that it has no such method."""
+    fields = {":method": "POST", ":scheme": "http", ":path": method, ":authority": "uncone"}
+    fields |= {"content-type": "application/grpc", "te": "trailers"}
+    block = b"".join(
+        b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
+        for name, value in fields.items()
+    )
+    frames = ((1, 4, block), (0, 1, bytes(5)))
+    return b"".join(
+        len(content).to_bytes(3, "big") + bytes([kind, flags, 0, 0, 0, 1]) + content for kind, flags, content in frames
+    )
+
+
+def _speaks_ray(answer: bytes) -> bool:
+    return answer[3:4] == b"\x04" and re.search(b"grpc-status.12", answer, re.S) is None
+
+
 _GREETINGS: dict[str, tuple[bytes, Callable[[bytes], bool]]] = {
     "Dask": (b"", lambda answer: b"pickle-protocol" in answer),
-    "Ray": (_HTTP2, lambda answer: answer[3:4] == b"\x04"),
+    "Ray": (_HTTP2 + _call("/ray.rpc.NodeInfoGcsService/CheckAlive"), _speaks_ray),
+    "Ray Client": (_HTTP2 + _call("/ray.rpc.RayletDriver/ClusterInfo"), _speaks_ray),
     "Spark Connect": (_HTTP2, lambda answer: answer[3:4] == b"\x04"),
     "Spark": (_STREAM, lambda answer: answer[8:9] == b"\x08"),
 }
@@ -71,7 +91,12 @@ def _answer_problem(connection: socket.socket, name: str) -> str | None:
     words, is_right = _GREETINGS[name]
     try:
         connection.sendall(words)
-        answer = connection.recv(256)
+        answer = connection.recv(4096)
+        while b"ray.rpc" in words and answer[3:4] == b"\x04" and b"application/grpc" not in answer:
+            more = connection.recv(4096)
+            if not more:
+                break
+            answer += more
     except TimeoutError:
         return f"no answer within {SECONDS} seconds"
     except OSError:

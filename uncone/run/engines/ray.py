@@ -7,6 +7,9 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from uncone.errors import WorkerError, require
 from uncone.run.engines.address import check_address, quiet
 from uncone.run.job import Job, Progress, Range
@@ -33,7 +36,7 @@ class Ray:
         if ray.is_initialized():
             return
         if address not in (None, "auto", "local"):
-            check_address(str(address), "Ray")
+            check_address(str(address), "Ray Client" if str(address).startswith("ray://") else "Ray")
         own = {"num_cpus": workers or None, "include_dashboard": False} if address is None else {}
         try:
             with quiet():
@@ -62,17 +65,20 @@ class Ray:
             for group, chunks, state in zip(groups, folded, joined, strict=True):
                 _report(dict(zip(chunks, group, strict=True)), progress)
                 chunks.clear()
-                yield job.received(ray.get(state))
+                yield job.received(ray.get(state).tobytes())
         except ray.exceptions.RayError as error:
             raise WorkerError(f"Ray could not finish: {str(error).splitlines()[0]}") from error
 
 
-def _fold(job: Job[Any], chunk: Range) -> bytes:
-    return job.fold(chunk)
+# Bytes travel as an array, which Ray copies once; of bytes it makes a pickle first.
 
 
-def _join(job: Job[Any], *parts: bytes) -> bytes:
-    return job.join(parts)
+def _fold(job: Job[Any], chunk: Range) -> NDArray[np.uint8]:
+    return np.frombuffer(job.fold(chunk), np.uint8)
+
+
+def _join(job: Job[Any], *parts: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return np.frombuffer(job.join([part.tobytes() for part in parts]), np.uint8)
 
 
 def _report(chunks: dict[Any, Range], progress: Progress | None) -> None:

@@ -1,11 +1,17 @@
-"""Spark: chunks are folded by `mapInArrow` and merged by `applyInArrow`, on data frames alone, as Connect has them."""
+"""Spark: chunks are folded and merged by `mapInArrow`, on data frames alone, as Connect has them.
+
+What a worker makes goes through Java in pieces of a few megabytes: Java usually has a gigabyte, holds several copies of
+a row, and runs out of memory over rows of 50 MB.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from uncone.data.tables.fields import clipped
@@ -22,6 +28,11 @@ S = TypeVar("S")
 _NAMES = {"spark": "Spark", "sc": "Spark Connect"}
 """What answers at an address, by its scheme."""
 _FAILURES = 8  # of a task before Spark gives up; plain local[2] has no retry and would lose the run
+_PIECE = 2 << 20
+"""Bytes of a piece."""
+_PARTITIONS = 16
+"""Parts of a result that go to the driver, few of them at a time."""
+_SCHEMA = "part long, place long, piece long, state binary"
 
 
 class Spark:
@@ -67,30 +78,51 @@ class Spark:
 
     def groups(self, job: Job[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:
         """The result of each group, in order; a chunk is a partition of its own."""
-        import pyarrow as pa
         from pyspark.errors import PySparkException
 
         chunks = [(at, place, chunk) for at, group in enumerate(groups) for place, chunk in enumerate(group)]
-        schema = "part long, place long, state binary"
+        size = _PIECE
 
         def fold(batches: Iterator[Any]) -> Iterator[Any]:
             for number in [number for batch in batches for number in batch.column(0).to_pylist()]:
                 at, place, chunk = chunks[number]
-                yield pa.RecordBatch.from_pydict({"part": [at], "place": [place], "state": [job.fold(chunk)]})
+                yield from _pieces(at, place, job.fold(chunk), size)
 
-        def join(parts: Any) -> Any:  # noqa: ANN401 - a table of pyarrow
-            rows = sorted(zip(parts["place"].to_pylist(), parts["state"].to_pylist(), strict=True))
-            at = parts["part"][0].as_py()
-            return pa.table({"part": [at], "place": [0], "state": [job.join([state for _, state in rows])]})
+        def join(batches: Iterator[Any]) -> Iterator[Any]:
+            for at, states in _whole(row for batch in batches for row in _rows(batch)):
+                yield from _pieces(at, 0, job.join(states), size)
 
         numbers = self.session.range(0, len(chunks), 1, len(chunks))
+        folded = numbers.mapInArrow(fold, _SCHEMA).repartition(len(groups), "part")
+        joined = folded.sortWithinPartitions("part", "place", "piece").mapInArrow(join, _SCHEMA)
         try:
-            folded = numbers.mapInArrow(fold, schema)
-            rows = folded.groupBy("part").applyInArrow(join, schema).collect()
+            # Not `toLocalIterator`: Java would keep all that it gave, until the session ends.
+            table = joined.repartition(_PARTITIONS * len(groups), "part", "piece").toArrow()
         except PySparkException as error:
             raise WorkerError(f"Spark could not finish: {str(error).splitlines()[0]}") from error
-        states = {row["part"]: bytes(row["state"]) for row in rows}
+        states = {at: state for at, (state,) in _whole(sorted(_rows(table)))}
+        if len(states) != len(groups):
+            raise WorkerError(f"Spark returned {len(states)} of {len(groups)} results. Try again with more memory.")
         for at, group in enumerate(groups):
             if progress is not None:
                 progress(group[-1][1] - group[0][0])
             yield job.received(states[at])
+
+
+def _pieces(at: int, place: int, state: bytes, size: int) -> Iterator[Any]:
+    """The rows of a state, in batches of Arrow."""
+    import pyarrow as pa
+
+    for number, start in enumerate(range(0, len(state), size)):
+        values = [[at], [place], [number], [state[start : start + size]]]
+        yield pa.RecordBatch.from_arrays([pa.array(value) for value in values], ["part", "place", "piece", "state"])
+
+
+def _whole(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[int, list[bytes]]]:
+    """The states of every group, from pieces in their order."""
+    for at, group in groupby(rows, itemgetter(0)):
+        yield at, [b"".join(row[3] for row in state) for _, state in groupby(group, itemgetter(1))]
+
+
+def _rows(batch: Any) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 - a batch or a table of pyarrow
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
