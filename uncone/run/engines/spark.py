@@ -68,6 +68,7 @@ class Spark:
     def groups(self, job: Job[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:
         """The result of each group, in order; a chunk is a partition of its own."""
         import pyarrow as pa
+        import pyarrow.compute as pc
         from pyspark.errors import PySparkException
 
         chunks = [(at, place, chunk) for at, group in enumerate(groups) for place, chunk in enumerate(group)]
@@ -79,9 +80,9 @@ class Spark:
                 yield pa.RecordBatch.from_pydict({"part": [at], "place": [place], "state": [job.fold(chunk)]})
 
         def join(parts: Any) -> Any:  # noqa: ANN401 - a table of pyarrow
-            rows = sorted(zip(parts["place"].to_pylist(), parts["state"].to_pylist(), strict=True))
-            at = parts["part"][0].as_py()
-            return pa.table({"part": [at], "place": [0], "state": [job.join([state for _, state in rows])]})
+            order = pc.sort_indices(parts["place"]).to_pylist()
+            state = job.join(parts["state"][place].as_py() for place in order)
+            return pa.table({"part": [parts["part"][0].as_py()], "place": [0], "state": [state]})
 
         numbers = self.session.range(0, len(chunks), 1, len(chunks))
         try:
