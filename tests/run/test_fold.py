@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -108,3 +109,24 @@ def test_a_file_that_a_worker_can_not_see(path):
     path.unlink()
     with pytest.raises(MissingSourceError, match=r"worker can't read .*rows\.npy: No such file"):
         job.received(job.join([job.fold((0, 10))]))
+
+
+def test_a_join_keeps_two_states_at_most(small_tree, path):
+    """The one that grows and the one that is added to it, but for the first two."""
+    alive, most = weakref.WeakSet(), []
+
+    class Counted(Moments):
+        def empty(self):
+            part = Counted(self.dim, reference=self.reference)
+            alive.add(part)
+            return part
+
+        def resume(self, snapshot):
+            super().resume(snapshot)
+            most.append(len(alive))
+
+    job = Fold(open_source(path), Counted(5))
+    parts = [job.fold((start, start + SPAN)) for start in range(0, 6 * SPAN, SPAN)]
+    joined = job.received(job.join(iter(parts)))
+    assert joined.n == 6 * SPAN - 1 and len(most) == 7
+    assert max(most[:-1]) <= 2

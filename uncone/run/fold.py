@@ -6,9 +6,9 @@ states of parts travel as safetensors bytes, with the kernel that computed them;
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from safetensors.numpy import load
 from uncone.data.batch import Batch, batch_rows
 from uncone.data.source import BLOCK, Rows, Source, batches
 from uncone.data.storage.files import FileStamps
-from uncone.run.job import Range, answer, check_answer, common_kernel, first_failure, kernel, packed
+from uncone.run.job import Range, answer, check_answer, common_kernel, header, kernel, packed
 from uncone.run.threads import one_blas_thread
 from uncone.stats.statistic import Statistic
 
@@ -90,12 +90,14 @@ class Fold(Generic[S]):
     def merged(self, parts: Iterable[S]) -> S:
         """The parts merged in their order; a single part is what it is."""
         parts = iter(parts)
-        first = list(islice(parts, 2))
-        if len(first) == 1:
-            return first[0]
+        waiting = list(islice(parts, 2))
+        if len(waiting) == 1:
+            return waiting.pop()
         total = self.statistic.empty()
-        for part in chain(first, parts):
-            total.absorb(part)
+        while waiting:
+            total.absorb(waiting.pop(0))
+            # No part is asked for before the last is merged and gone: one may take a hundred megabytes.
+            waiting = waiting or list(islice(parts, 1))
         return total
 
     # What follows runs on workers, or takes what they made.
@@ -115,14 +117,23 @@ class Fold(Generic[S]):
         if self.stamps is not None:
             self.stamps.check(self.source.files_between(*chunk))
 
-    def join(self, parts: Sequence[bytes]) -> bytes:
-        """The states of chunks as one; of errors, the first."""
-        failure = first_failure(parts)
-        if failure is not None:
-            return failure
+    def join(self, parts: Iterable[bytes]) -> bytes:
+        """The states of chunks as one, each unpacked when the one before is merged; of errors, the first."""
+        kernels: list[dict[str, str]] = []
+        failures: list[bytes] = []
+
+        def states() -> Iterator[S]:
+            for part in parts:
+                values = header(part)
+                if "error" in values:
+                    failures.append(part)
+                    return
+                kernels.append(values["kernel"])
+                yield self._unpacked(part)
+
         with one_blas_thread():
-            total = self.merged(map(self._unpacked, parts))
-        return packed(total.snapshot(), {"kernel": common_kernel(parts)})
+            total = self.merged(states())
+        return failures[0] if failures else packed(total.snapshot(), {"kernel": common_kernel(kernels)})
 
     def received(self, state: bytes) -> S:
         """The statistic of a group, as it came from a worker.

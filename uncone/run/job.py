@@ -7,7 +7,7 @@ pickle. An error of ours travels the same way, so that no engine tries again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
@@ -49,8 +49,8 @@ class Job(Protocol[S_co]):
     def fold(self, chunk: Range) -> bytes:
         """What a worker makes of a range."""
 
-    def join(self, parts: Sequence[bytes]) -> bytes:
-        """The results of a group of ranges as one, by a worker."""
+    def join(self, parts: Iterable[bytes]) -> bytes:
+        """The results of a group of ranges as one, by a worker, who takes one after the other."""
 
     def received(self, state: bytes) -> S_co:
         """The result of a group, on the driver."""
@@ -117,9 +117,8 @@ def kernel() -> dict[str, str]:
     return {"uncone": __version__, "numpy": np.__version__, "BLAS": ", ".join(sorted(set(blas_kernels())))}
 
 
-def common_kernel(parts: Sequence[bytes]) -> dict[str, str]:
-    """The kernel of all parts; where they differ, every value."""
-    kernels = [header(part)["kernel"] for part in parts]
+def common_kernel(kernels: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """One kernel for several; where they differ, every value."""
     return {name: " and ".join(sorted({each[name] for each in kernels})) for name in kernels[0]}
 
 

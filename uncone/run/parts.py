@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
@@ -129,9 +129,9 @@ class _Job(ABC, Generic[R]):
         reader: Reader = _LOCAL.reader
         return reader
 
-    def join(self, parts: Sequence[bytes]) -> bytes:
+    def join(self, parts: Iterable[bytes]) -> bytes:
         """A group is one part."""
-        return parts[0]
+        return next(iter(parts))
 
     def received(self, state: bytes) -> R:
         """What a worker has sent.

@@ -122,13 +122,14 @@ class _Writer:
         self.folder.note(part.name, record)
         return record
 
-    def join(self, parts: Sequence[bytes]) -> bytes:
+    def join(self, parts: Iterable[bytes]) -> bytes:
         """The records of several ranges; of errors, the first."""
+        parts = list(parts)
         failure = first_failure(parts)
         if failure is not None:
             return failure
         files = [file for part in parts for file in header(part)["files"]]
-        return packed({}, {"kernel": common_kernel(parts), "files": files})
+        return packed({}, {"kernel": common_kernel([header(part)["kernel"] for part in parts]), "files": files})
 
     def received(self, state: bytes) -> list[dict[str, Any]]:
         """The records, as they came from a worker."""

@@ -32,7 +32,7 @@ class Threads:
         every = [chunk for group in groups for chunk in group]
         parts = self._each(lambda chunk: (job.fold(chunk), chunk[1] - chunk[0]), every, progress)
         for group in groups:
-            yield job.received(job.join(list(islice(parts, len(group)))))
+            yield job.received(job.join(islice(parts, len(group))))
 
     def fold(self, job: Fold[S], groups: Sequence[Sequence[Range]], progress: Progress | None = None) -> Iterator[S]:
         """The statistic of each group, in order, with spans as the work of a thread and no bytes between them."""
