@@ -115,8 +115,8 @@ def table(best: dict[str, list[Seconds]], n: int) -> str:
         "|---|---|---|---|",
     ]
     lines += [
-        f"| {name} | {seconds.total / threads.total:.2f} | {seconds.driver / seconds.total:.1%} | {BOUNDS.get(name, '')} |"
-        for name, (threads, seconds) in best.items()
+        f"| {name} | {spent.total / threads.total:.2f} | {spent.driver / spent.total:.1%} | {BOUNDS.get(name, '')} |"
+        for name, (threads, spent) in best.items()
     ]
     return "\n".join(lines)
 
