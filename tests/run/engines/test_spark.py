@@ -13,20 +13,20 @@ pytest.importorskip("pyspark")
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java")
 
 
-class Bytes:
-    """A job that makes random bytes, so many of each row."""
+def bytes_job(size):
+    """A job that makes random bytes, so many of each row. Its class is sent with it: workers don't see this file."""
 
-    def __init__(self, size):
-        self.size = size
+    class Bytes:
+        def fold(self, chunk):
+            return np.random.default_rng(chunk[0]).bytes((chunk[1] - chunk[0]) * size)
 
-    def fold(self, chunk):
-        return np.random.default_rng(chunk[0]).bytes((chunk[1] - chunk[0]) * self.size)
+        def join(self, parts):
+            return b"|".join(parts)
 
-    def join(self, parts):
-        return b"|".join(parts)
+        def received(self, state):
+            return state
 
-    def received(self, state):
-        return state
+    return Bytes()
 
 
 def expected_of(job, groups):
@@ -58,7 +58,7 @@ def test_states_of_any_size_arrive(size, piece, groups, monkeypatch):
 
     if piece is not None:
         monkeypatch.setattr("uncone.run.engines.spark._PIECE", piece)
-    job = Bytes(size)
+    job = bytes_job(size)
     assert list(open_engine("spark", None, 2).groups(job, groups)) == expected_of(job, groups)
 
 
