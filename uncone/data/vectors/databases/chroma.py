@@ -80,7 +80,8 @@ def client_of(url: DatabaseUrl, failure: type[UnconeError] = MissingSourceError,
             return chromadb.HttpClient(url.host, url.port, "https=1" in url.base, headers=headers, settings=settings)
         if not new and not (Path(url.path) / "chroma.sqlite3").is_file():
             raise failure(f"There is no Chroma folder {url.path}. Check the path, or name host:port.")
-        return chromadb.PersistentClient(url.path, settings=settings)
+        # In full: the client of a path is kept, and a relative one means another folder from another place.
+        return chromadb.PersistentClient(Path(url.path).resolve(), settings=settings)
 
 
 @contextmanager
