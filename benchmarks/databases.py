@@ -12,12 +12,11 @@ from __future__ import annotations
 import argparse
 import struct
 import tempfile
-import time
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks.cpu import seconds
 from benchmarks.page import put
 from uncone.data.open import open_source
 
@@ -38,13 +37,6 @@ def fill(uri: str, rows: int, dim: int) -> None:
             for row in range(rows):
                 vector = rng.normal(size=dim).astype(">f4").tobytes()
                 copy.write_row((row, struct.pack(">hh", dim, 0) + vector))
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """CPU seconds of some work."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
 
 
 def main() -> None:

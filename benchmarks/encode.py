@@ -12,12 +12,11 @@ from __future__ import annotations
 import argparse
 import random
 import tempfile
-import time
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from benchmarks.cpu import seconds
 from uncone.encoders.open import open_encoder
 from uncone.encoders.transformer import Transformer
 from uncone.verbs.encode import encode
@@ -31,13 +30,6 @@ def make(path: Path, texts: int) -> None:
     draw = random.Random(0)
     rows = (" ".join(draw.choices(words, k=draw.randint(5, 25))) for _ in range(texts))
     path.write_text("text\n" + "".join(f"{row}\n" for row in rows))
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """CPU seconds of some work."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
 
 
 def main() -> None:

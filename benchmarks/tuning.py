@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from pathlib import Path
 from sentence_transformers import SentenceTransformerTrainer
 from transformers import PrinterCallback
 
+from benchmarks.cpu import seconds
 from benchmarks.page import put
 from uncone.data.tasks.sts import open_pairs
 from uncone.encoders.open import quiet
@@ -33,13 +33,6 @@ from uncone.tuning.surgery import Surgery, blocks_of
 from uncone.tuning.tasks import open_task
 
 BOUND, FASTER = 1.15, 1.3
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """CPU seconds of some work."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
 
 
 def tuning(model: Path, steps: int, folder: Path) -> tuple[Callable[[], object], Callable[[], object]]:

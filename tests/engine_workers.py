@@ -46,6 +46,18 @@ def _processes():
             yield process.pid, process.cmdline(), process.parent().cmdline()
 
 
+def killer_of(workers):
+    """A progress callback that kills -9 one of the workers, when something is done and others are under way."""
+    killed = []
+
+    def kill(step, amount, total):
+        if not killed and (busy := workers()):
+            os.kill(busy[0], signal.SIGKILL)
+            killed.append(busy[0])
+
+    return kill, killed
+
+
 @contextlib.contextmanager
 def one_killed(workers, seconds):
     """Kill -9 one of the workers as soon as it has computed for so many CPU seconds; gives the list of the killed."""

@@ -346,7 +346,7 @@ def test_what_overflows_is_counted(rows, capfd):
     fitted("v.npy", "whiten")
     np.save("far.npy", np.vstack([rows[:3], np.full((1, 12), 3e38)]).astype(np.float32))
     assert run("apply", "repair", "far.npy", "-o", "f.npy") == 0
-    assert "1 vectors are not finite" in capfd.readouterr().out
+    assert "1 vectors could not be repaired and are NaN" in capfd.readouterr().out
     assert np.isnan(np.load("f.npy")[3]).all() and np.isfinite(np.load("f.npy")[:3]).all()
 
 

@@ -10,7 +10,8 @@ from transformers import AutoModel, AutoTokenizer
 from uncone.data.texts.texts import ListTexts
 from uncone.encoders import text_vectors as module
 from uncone.encoders.open import open_encoder, pooled_encoder
-from uncone.encoders.text_vectors import Pooling, RepairedTexts, TokenRows
+from uncone.encoders.pooling import Pooling
+from uncone.encoders.text_vectors import RepairedTexts, TokenRows
 from uncone.errors import OptionError, ShapeError
 
 LONGEST = 64

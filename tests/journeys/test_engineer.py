@@ -99,7 +99,7 @@ def test_the_engineer(uncone):
     np.testing.assert_allclose(np.load("mended/day-2.npy"), mended[200:300], atol=1e-5)
     assert "300 vectors" in uncone("apply", "repair", "backlog", "-o", "mended").stdout
     assert (
-        "name one without an ending"
+        "name a folder, without an ending"
         in uncone("apply", "repair", "backlog", "-o", "m.npy", "--engine", "ray", code=2).stderr.lower()
     )
     uncone("export", "repair", "--to", "numpy", "-o", "plain")

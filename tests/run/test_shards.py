@@ -164,3 +164,18 @@ def test_an_engine_writes_no_single_file(shards, repair):
             uncone.apply(repair, "shards", out=out, engine="ray")
     with pytest.raises(OptionError, match="--engine writes a folder"):
         uncone.encode(["a text"], model="m", out="v.npy", engine="ray")
+
+
+def test_a_file_without_a_word_that_a_static_model_knows(tmp_path):
+    """The model is prepared for the texts of all files, as it is when they become one file."""
+    Path("words.vec").write_text("2 3\nking 1 2 3\nqueen 4 5 6\n")
+    Path("texts").mkdir()
+    Path("texts/a.txt").write_text("the king\nthe queen\n")
+    Path("texts/b.txt").write_text("qqq\nking queen\n")
+    Path("texts/c.txt").write_text("zzz\n")
+    uncone.encode("texts", model="words.vec", out="whole.parquet")
+    uncone.encode("texts", model="words.vec", out="parts")
+    parts = [pq.read_table(f"parts/{name}.parquet") for name in "abc"]
+    vectors = [row for part in parts for row in part["embedding"].to_pylist()]
+    assert vectors == [[1, 2, 3], [4, 5, 6], [0, 0, 0], [2.5, 3.5, 4.5], [0, 0, 0]]
+    assert vectors == pq.read_table("whole.parquet")["embedding"].to_pylist()

@@ -15,9 +15,10 @@ from uncone.data.storage.fetch import fetched
 from uncone.data.storage.path import ObjectPath, path_of
 from uncone.data.texts.texts import TextSource
 from uncone.encoders.encoder import Encoder
+from uncone.encoders.pooling import Pooling, parse_layers
 from uncone.encoders.sentence_transformer import Recipe, read_recipe
 from uncone.encoders.static import StaticEncoder, is_static
-from uncone.encoders.text_vectors import EncodedTexts, ModelTexts, Pooling, parse_layers
+from uncone.encoders.text_vectors import EncodedTexts, ModelTexts
 from uncone.errors import MissingModelError, ModelError, OptionError, require
 
 __all__ = ["DEVICES", "DTYPES", "Loading", "model_folder", "open_encoder", "pooled_encoder", "quiet", "sentence_source"]

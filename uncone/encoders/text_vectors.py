@@ -6,7 +6,7 @@ import copy
 import itertools
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -20,18 +20,17 @@ from uncone.data.texts.selection import Unit
 from uncone.data.texts.texts import TextSource
 from uncone.encoders.batching import TOKENS, budgeted, pools
 from uncone.encoders.encoder import Encoder, Passage, Window
-from uncone.encoders.rows import POOLINGS, Laid, RowRule
+from uncone.encoders.pooling import Pooling
+from uncone.encoders.rows import Laid, RowRule
 from uncone.errors import OptionError, ShapeError
 
 __all__ = [
     "EncodedTexts",
     "ModelTexts",
-    "Pooling",
     "RepairedTexts",
     "TokenRows",
     "Transform",
     "check_count",
-    "parse_layers",
     "taken_texts",
 ]
 
@@ -42,64 +41,6 @@ _MODEL_FILES = (".safetensors", ".hdf5", ".json", ".txt", ".model", ".py")
 Transform = Callable[[Matrix], Matrix]
 Encode = Callable[[Sequence[str]], tuple[Matrix, NDArray[np.bool_]]]
 """From texts to their vectors (n, d), and which texts were truncated."""
-
-
-@dataclass(frozen=True)
-class Pooling:
-    """How a text becomes one vector: the mean over `layers` of its tokens pooled as `kind`; perhaps at length one."""
-
-    layers: tuple[int, ...] = (-1,)
-    kind: str = "mean"
-    normalize: bool = False
-    prompt: str = ""
-
-    def __post_init__(self) -> None:
-        if self.kind not in POOLINGS:
-            raise OptionError(f"There is no pooling {self.kind!r}; choose from {', '.join(POOLINGS)}.")
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """The same as plain values, as they are saved with vectors and repairs."""
-        layer = ",".join(map(str, self.layers))
-        return {"layer": layer, "pooling": self.kind, "normalize": self.normalize, "prompt": self.prompt}
-
-    def average(self, layers: Sequence[Matrix]) -> Matrix:
-        """The mean over the vectors (n, d) of several layers."""
-        return layers[0] if len(layers) == 1 else np.asarray(np.mean(layers, axis=0, dtype=np.float32))
-
-    def finished(self, vectors: Matrix) -> Matrix:
-        """Pooled vectors (n, d), at length one if `normalize` is set."""
-        if not self.normalize:
-            return vectors
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.asarray(vectors / np.where(lengths > 0, lengths, 1))
-
-    def describe(self, encoder: Encoder, truncated: int) -> str:
-        """The note of a report on how texts became vectors."""
-        parts = [f"{encoder.name}, layer {', '.join(map(str, self.layers))}, {self.kind} pooling"]
-        parts += ["normalized"] if self.normalize else []
-        parts += [f"prompt {self.prompt!r}"] if self.prompt else []
-        parts += [f"{truncated:,} texts truncated to {encoder.window} tokens"] if truncated else []
-        return ", ".join(parts)
-
-
-def parse_layers(text: str | int, layers: int) -> tuple[int, ...]:
-    """Layer numbers from "12", "-1" or "1,-1"; negative ones count from the end.
-
-    >>> parse_layers("1,-1", 13)
-    (1, 12)
-
-    Raises:
-        OptionError: not a layer of this model.
-    """
-    try:
-        numbers = [int(part) for part in str(text).split(",")]
-    except ValueError as error:
-        raise OptionError(f"--layer takes numbers such as 12, -1 or 1,-1, not {text!r}.") from error
-    for number in numbers:
-        if not -layers <= number < layers:
-            raise OptionError(f"There is no layer {number}: the model has layers 0 to {layers - 1} (-1 is the last).")
-    return tuple(number % layers for number in numbers)
 
 
 class _TextVectors(Source):
@@ -113,10 +54,17 @@ class _TextVectors(Source):
     """Texts that the last reading cut to what the model takes."""
 
     def over(self, texts: TextSource) -> Self:
-        """The vectors of other texts, all of them, by the same model."""
+        """The vectors of some of the texts, by the same model, which is prepared for all of them."""
         other = copy.copy(self)
         other.texts, other.limit, other.least = texts, None, 1
         return other
+
+    def prompted(self) -> Iterator[str]:
+        """What a model has to be prepared for: the texts with their prompt, or nothing."""
+        return iter(())
+
+    def prepare(self) -> None:
+        """Called before the first text is encoded."""
 
     @abstractmethod
     def with_model(self, model: Any) -> Self:  # noqa: ANN401 - an encoder or a pipeline
@@ -158,9 +106,6 @@ class ModelTexts(_TextVectors):
     def identity(self) -> dict[str, Any]:
         """What the vectors depend on beside text and files, as plain JSON; with `layer` and `pooling`."""
 
-    def prepare(self) -> None:
-        """Called before the first text is encoded."""
-
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         self.prepare()
         yield from self.rows_of(self.encode)
@@ -200,17 +145,20 @@ class _EncoderTexts(_TextVectors):
 
     def over(self, texts: TextSource) -> Self:
         other = super().over(texts)
-        other._prepared = False
+        other._prepared = True
         return other
 
     def with_model(self, model: Any) -> Self:  # noqa: ANN401
         other = copy.copy(self)
-        other.encoder, other._prepared = model, False
+        other.encoder = model
         return other
+
+    def prompted(self) -> Iterator[str]:
+        return (self.pooling.prompt + unit.text for unit in taken_texts(self.texts, self.limit))
 
     def prepare(self) -> None:
         if not self._prepared:
-            self.encoder.prepare(self.pooling.prompt + unit.text for unit in taken_texts(self.texts, self.limit))
+            self.encoder.prepare(self.prompted())
             self._prepared = True
 
     def pools(self) -> Iterator[list[Unit]]:

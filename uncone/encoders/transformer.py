@@ -91,7 +91,6 @@ class Transformer(Encoder):
                 "words cannot be found. Save the model with its tokenizer.json."
             )
         self._backend.no_padding()
-        self._shared = 0
         self.window = _longest_input(self.model, tokenizer, most)
         self._pad = self._usable_pad(tokenizer.pad_token_id, getattr(model.config, "pad_token_id", None))
         self.layers, self.dim = self._probe()
@@ -122,24 +121,24 @@ class Transformer(Encoder):
 
     def passages(self, texts: Sequence[str], window: Window) -> list[list[Passage]]:
         assert self._backend is not None
-        size = min(filter(None, (window.size, self.window)), default=None)
+        size, shared = min(filter(None, (window.size, self.window)), default=None), 0
         with self._lock:  # a tokenizer can't be used by two threads at once
             if size is None:
                 self._backend.no_truncation()
             else:
-                self._shared = _overlap(self._backend, size, window)
-                self._backend.enable_truncation(size, stride=self._shared)
+                shared = _overlap(self._backend, size, window)
+                self._backend.enable_truncation(size, stride=shared)
             encodings = self._backend.encode_batch(list(texts))
-        return [self._cut(text, encoding, window) for text, encoding in zip(texts, encodings, strict=True)]
+        return [self._cut(text, encoding, window, shared) for text, encoding in zip(texts, encodings, strict=True)]
 
-    def _cut(self, text: str, encoding: Any, window: Window) -> list[Passage]:
+    def _cut(self, text: str, encoding: Any, window: Window, shared: int) -> list[Passage]:
         pieces = [encoding] if window.cut else [encoding, *encoding.overflowing]
         whole = not (window.cut and encoding.overflowing)
         passages, first = [], 0
         for piece in pieces:
             starts, ends, special = _arrays(piece)
             passages.append(Passage(text, piece.ids, starts, ends, special, first, whole))
-            first += int((~special).sum()) - self._shared
+            first += int((~special).sum()) - shared
         return passages
 
     def encode(self, batch: Sequence[Passage]) -> States:

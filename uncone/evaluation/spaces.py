@@ -22,9 +22,10 @@ from uncone.data.texts.texts import ListTexts, TextSource
 from uncone.encoders.cached import CachedTexts
 from uncone.encoders.encoder import Encoder, Passage, Window
 from uncone.encoders.open import Loading, open_encoder, pooled_encoder, sentence_source
+from uncone.encoders.pooling import Pooling
 from uncone.encoders.rows import LEVELS, Laid
 from uncone.encoders.static import StaticEncoder
-from uncone.encoders.text_vectors import EncodedTexts, ModelTexts, Pooling, RepairedTexts
+from uncone.encoders.text_vectors import EncodedTexts, ModelTexts, RepairedTexts
 from uncone.errors import ModelError, OptionError
 from uncone.repairs.repair import Progress, Repair
 

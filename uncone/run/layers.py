@@ -23,7 +23,6 @@ from uncone.run.fold import cut
 from uncone.run.job import Progress, Range
 from uncone.run.layer_sums import LayerSums, PassTally, of_prefix
 from uncone.run.memory import Room, return_freed
-from uncone.run.models import LOADING
 from uncone.run.threads import Steps, Turns, cores, one_blas_thread, one_torch_thread
 from uncone.stats.norms import SINK
 from uncone.stats.statistic import Bundle, State
@@ -193,10 +192,7 @@ class LayerPass:
 
     def _lay(self, pool: Sequence[Unit], reader: Reader, tally: PassTally) -> list[Laid]:
         """The passages of a pool that have rows, numbered in the order of the texts."""
-        with LOADING:
-            return list(self._laid(pool, reader, tally))
-
-    def _laid(self, pool: Sequence[Unit], reader: Reader, tally: PassTally) -> Iterator[Laid]:
+        rows = []
         for unit, passages in zip(pool, self.encoder.passages([unit.text for unit in pool], self.window), strict=True):
             tally.windowed += len(passages) > 1
             tally.truncated += self.window.cut and not passages[-1].whole
@@ -215,10 +211,11 @@ class LayerPass:
                 if self.copies is not None:
                     laid.copies, laid.distinct = self.copies.get(key, 1), -1 if is_copy else reader.distinct_rows
                 offset += laid.n
-                yield laid
+                rows.append(laid)
             # Rows are numbered as a survey counts them, so that the numbers before a part are known.
             reader.rows += n_counted
             reader.distinct_rows += 0 if is_copy else n_counted
+        return rows
 
     def _batches(self, laid: Sequence[Laid]) -> Iterator[tuple[list[Laid], bool, bool]]:
         """Batches; whether the texts of each may go on in the next; and whether none does."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from uncone.data.source import Source
 from uncone.data.storage.files import file_digest
@@ -18,10 +19,12 @@ from uncone.encoders.sentence_transformer import SentenceTransformerTexts, load_
 from uncone.encoders.static import is_static
 from uncone.errors import MissingModelError, ModelError, OptionError
 
-__all__ = ["LOADING", "SentModel", "SentPipeline", "model_kernel", "sent_model"]
+__all__ = ["SentModel", "SentPipeline", "sent_model"]
 
-LOADING = RLock()
-"""Held while a model is loaded, and while its tokenizer works: neither can be shared by threads."""
+_LOADING = RLock()
+"""Held while a model is loaded or prepared, which threads can't do together."""
+_PREPARED: WeakKeyDictionary[Encoder, str] = WeakKeyDictionary()
+"""The work for whose texts an encoder was prepared last."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,7 @@ class SentModel:
                 f"{encoder.name} is a model in memory, and --engine needs one that workers can open. Give its folder "
                 "or its name on the hub."
             )
-        name = os.fspath(model)
-        if os.path.exists(name):  # noqa: PTH110 - unlike pathlib's, it does not raise for a name that cannot be
-            name = os.path.abspath(name)  # noqa: PTH100
+        name = _full(os.fspath(model))
         device = loading.device
         if device == "auto":  # as here: on another device the last digits differ
             device = str(encoder.device).split(":")[0]
@@ -62,20 +63,29 @@ class SentModel:
         """Whether threads of a process can share the model: one on a CPU that knows every word from the beginning."""
         return self.loading.device == "cpu" and not is_static(Path(self.model))
 
-    def encoder(self) -> Encoder:
-        """The encoder of this process, loaded when it is first asked for.
+    def opened(self, work: str, texts: Callable[[], Iterable[str]]) -> Any:  # noqa: ANN401 - an encoder or a pipeline
+        """The model of this process, loaded when it is first asked for, and prepared once for the `texts` of a `work`.
 
         Raises:
             MissingModelError: this machine does not see the files.
             ModelError: they are not those of the driver.
         """
-        with LOADING:
-            encoder: Encoder = _loaded(self)
-            return encoder
+        with _LOADING:
+            model = _loaded(self)
+            if isinstance(model, Encoder) and _PREPARED.get(model) != work:
+                model.prepare(texts())
+                _PREPARED[model] = work
+            return model
 
     def kernel(self) -> dict[str, str]:
-        """As `model_kernel`."""
-        return {} if is_static(Path(self.model)) else _torch_kernel(self.loading.device)
+        """What the last digits of a forward pass depend on beside the model: the version of torch, and CPU kernels."""
+        if is_static(Path(self.model)):
+            return {}
+        import torch
+
+        kernels = {"torch": str(torch.__version__)}
+        on_cpu = self.loading.device == "cpu"
+        return kernels | ({"torch kernels": torch.backends.cpu.get_cpu_capability()} if on_cpu else {})
 
     def load(self) -> tuple[Any, str]:
         """The encoder, and its fingerprint."""
@@ -110,21 +120,11 @@ def sent_model(source: Source, model: Any, loading: Loading) -> SentModel:  # no
     """How workers open the model of a source of texts."""
     texts: Any = getattr(source, "source", source)
     if isinstance(texts, SentenceTransformerTexts):
-        name = os.path.abspath(texts.model) if os.path.exists(texts.model) else texts.model  # noqa: PTH100, PTH110
-        return SentPipeline(name, replace(loading, device=texts.device), texts.identity()["fingerprint"])
+        return SentPipeline(_full(texts.model), replace(loading, device=texts.device), texts.identity()["fingerprint"])
     return SentModel.of(model, loading, texts.encoder)
 
 
-def model_kernel(encoder: Encoder) -> dict[str, str]:
-    """What the last digits of a forward pass depend on, beside the model: the version of torch, and its CPU kernels."""
-    torch = sys.modules.get("torch")
-    if torch is None or encoder.kind == "static vectors":
-        return {}
-    return _torch_kernel(str(encoder.device))
-
-
-def _torch_kernel(device: str) -> dict[str, str]:
-    import torch
-
-    kernels = {"torch": str(torch.__version__)}
-    return kernels | ({"torch kernels": torch.backends.cpu.get_cpu_capability()} if device == "cpu" else {})
+def _full(name: str) -> str:
+    """The full path of a model, or its name on the hub."""
+    # Unlike pathlib's, these do not raise for a name that cannot be.
+    return os.path.abspath(name) if os.path.exists(name) else name  # noqa: PTH100, PTH110

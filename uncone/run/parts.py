@@ -19,7 +19,7 @@ from uncone.errors import OptionError
 from uncone.run.job import Executor, Progress, Range, answer, check_answer, check_kernel, kernel
 from uncone.run.layer_sums import LayerSums
 from uncone.run.layers import LayerPass, Reader
-from uncone.run.models import LOADING, SentModel
+from uncone.run.models import SentModel
 from uncone.stats.statistic import Bundle, State
 
 __all__ = ["Cluster"]
@@ -122,9 +122,7 @@ class _Job(ABC, Generic[R]):
 
     def _reader(self) -> Reader:
         if getattr(_LOCAL, "key", None) != self.key:
-            encoder = self.model.encoder()
-            with LOADING:
-                encoder.prepare(unit.text for unit in self.selection.read())
+            encoder = self.model.opened(self.key, lambda: (unit.text for unit in self.selection.read()))
             _LOCAL.reader, _LOCAL.key = Reader(LayerPass(encoder, self.selection, **self.settings)), self.key
         reader: Reader = _LOCAL.reader
         return reader

@@ -49,6 +49,8 @@ class _Writer:
     """A job that writes the files of a folder. A range is one of parts; what travels back is a record of each file."""
 
     parts: Sequence[Part]
+    texts: Any
+    """Texts through a model, of which the parts are made; None for vectors."""
     folder: OutputFolder
     map_rows: MapRows | None
     dim: int | None
@@ -68,22 +70,24 @@ class _Writer:
         """The job as it goes to workers: with full paths, and without the model, which they load."""
         if self.model is None:
             return with_absolute_paths(self)
-        bare = [replace(part, source=part.source.with_model(None)) for part in self.parts]  # type: ignore[attr-defined]
-        return with_absolute_paths(replace(self, parts=bare))
+        return with_absolute_paths(replace(self, texts=self.texts.with_model(None), parts=self._through(None)))
+
+    def _through(self, model: Any) -> list[Part]:  # noqa: ANN401 - an encoder or a pipeline
+        """The parts through another copy of the model."""
+        return [replace(part, source=part.source.with_model(model)) for part in self.parts]  # type: ignore[attr-defined]
 
     def fold(self, chunk: Range) -> bytes:
         """Write some parts, and give their records; of a part that another worker has written, the one it left."""
 
         def work() -> tuple[dict[str, Any], dict[str, Any]]:
             self.folder.check()
-            model = None if self.model is None else self.model.encoder()
-            mine = kernel() if self.model is None else {**kernel(), **self.model.kernel()}
+            parts, mine = self.parts, kernel()
+            if self.model is not None:
+                parts = self._through(self.model.opened(self.folder.identity, self.texts.prompted))
+                mine = mine | self.model.kernel()
             check_kernel(self.kernel, mine, self.any_kernel)
-            parts = [self.parts[at] for at in range(*chunk)]
-            if model is not None:
-                parts = [replace(part, source=part.source.with_model(model)) for part in parts]  # type: ignore[attr-defined]
             with one_torch_thread():
-                return {}, {"kernel": kernel(), "files": [self.write(part, map) for part in parts]}
+                return {}, {"kernel": kernel(), "files": [self.write(parts[at], map) for at in range(*chunk)]}
 
         return answer(self.parts[chunk[0]].source.name, work)
 
@@ -182,8 +186,8 @@ def write_folder(
 ) -> Folder:
     """Write `map_rows` of the rows of a source to a folder, a file for every file of the source.
 
-    A file appears whole or not at all. An interrupted run goes on where it stopped if it is started again, and writes
-    the same bytes, whoever does the work.
+    A file appears whole or not at all. An interrupted run continues where it stopped when it is started again, and
+    writes the same bytes, whoever does the work.
 
     Args:
         source: vectors, or texts through the `model`; a cache around it is not used.
@@ -205,7 +209,7 @@ def write_folder(
     if not parts:
         check_count(source.name, 0, 1)
     stamps = FileStamps.of(files_of(source))
-    own = kernel() if model is None else {**kernel(), **model.kernel()}
+    own = kernel() if model is None else kernel() | model.kernel()
     described = {
         "identity": identity,
         "layers": list(layers),
@@ -219,7 +223,9 @@ def write_folder(
     if manifest is not None:
         return _folder(path_of(out), manifest["files"], manifest["rows"])
     resumed = sum(record["rows"] for part in parts if (record := folder.record(part.name)) is not None)
-    job = _Writer(parts, folder, map_rows, dim, layers, stamps, model, own, any_kernel)
+    encoded: Any = getattr(source, "source", source)
+    texts = encoded if isinstance(getattr(encoded, "texts", None), TextSource) else None
+    job = _Writer(parts, texts, folder, map_rows, dim, layers, stamps, model, own, any_kernel)
     report = step_progress(progress[1], progress[0], _total(parts))
     if engine is not None and _can_be_sent(source):
         records = []
@@ -236,6 +242,8 @@ def write_folder(
 
 def _local(job: _Writer, progress: Callable[[int], None] | None) -> Iterator[dict[str, Any]]:
     """The records of all parts. Threads share the blocks of vectors, the pools of texts, or the parts of tokens."""
+    if job.texts is not None:
+        job.texts.prepare()
     if job.model is None:
         yield from (job.write(part, in_order, progress) for part in job.parts)
         return

@@ -55,8 +55,8 @@ class Encoded:
 def encode(texts: Any, *, options: EncodeOptions) -> Encoded:  # noqa: ANN401 - a path, a corpus or strings
     """Encode texts with a model, at any layer and pooling, and write the vectors to a file.
 
-    The columns of a table go along. A file appears when it is complete. An interrupted run goes on where it stopped if
-    it is started again, and gives the same bytes. An engine writes a folder.
+    The columns of a table are copied. A file appears when it is complete. An interrupted run continues where it stopped
+    when it is started again, and gives the same bytes. An engine writes a folder.
     """
     from uncone.data.writing.rewrite import FOLDER, output_suffix
 

@@ -119,7 +119,7 @@ def bad(duck):
         "ragged": (url(duck, table="docs", column="uneven"), "row 7"),
         "nothing": (duck, "needs a table or a query"),
         "no-file": ("duckdb://nowhere.db?table=docs", "no DuckDB file nowhere.db"),
-        "unknown-part": (url(duck, table="docs", key="id"), "key= means nothing"),
+        "unknown-part": (url(duck, table="docs", key="id"), "key= isn't valid here"),
     }
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from engine_workers import KILLS, dask_workers, ray_workers
+from engine_workers import KILLS, dask_workers, killer_of, ray_workers
 
 import uncone
 from uncone.errors import MissingModelError, OutputError
@@ -67,6 +65,14 @@ def check_engine(engine, source, model):
 def test_ray_writes_the_same_bytes(source, tiny_model):
     pytest.importorskip("ray")
     check_engine("ray", source, tiny_model)
+    # Workers prepare a model of words for the texts of all files.
+    Path("words.vec").write_text("2 3\ngo 1 2 3\nschool 4 5 6\n")
+    Path("texts").mkdir()
+    for name, text in {"a": "go to school", "b": "qqq", "c": "school"}.items():
+        Path(f"texts/{name}.txt").write_text(text)
+    uncone.encode("texts", model="words.vec", out="words")
+    uncone.encode("texts", model="words.vec", out="words-there", engine="ray", workers=2)
+    assert content("words") == content("words-there")
     # What a worker can't do is said in a line.
     fixed = uncone.fix(source / "shards", "whiten", out="fixed", engine="ray", workers=2)
     assert fixed.written == "fixed" and content("fixed") == content("here")
@@ -95,20 +101,13 @@ def test_killed_workers_leave_no_gap(verb, engine, source, tiny_model):
         return uncone.encode(source / "texts", model=tiny_model, out=out, **options)
 
     run("whole")
-    expected, killed = content("whole"), []
+    expected, n_killed = content("whole"), 0
     for number in range(KILLS):
-        before = len(killed)
-
-        def kill(step, amount, total, before=before):
-            """Kill a worker once, when the first file is done and others are under way."""
-            workers = ray_workers() if engine == "ray" else dask_workers()
-            if len(killed) == before and workers:
-                os.kill(workers[0], signal.SIGKILL)
-                killed.append(workers[0])
-
+        kill, killed = killer_of(ray_workers if engine == "ray" else dask_workers)
         run(f"out-{number}", engine=engine, workers=2, progress=kill)
         assert content(f"out-{number}") == expected
-    assert len(killed) >= KILLS // 2, "runs were over before a worker could be killed"
+        n_killed += len(killed)
+    assert n_killed >= KILLS // 2, "runs were over before a worker could be killed"
 
 
 def test_a_model_that_workers_do_not_see(source, tiny_model, tmp_path, monkeypatch):

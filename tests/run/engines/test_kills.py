@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 
 import pytest
-from engine_workers import KILLS, dask_workers, one_killed, ray_workers, spark_executors, spark_workers
+from engine_workers import KILLS, dask_workers, killer_of, one_killed, ray_workers, spark_executors, spark_workers
 
 import uncone
 from uncone.run.engines.open import _connected
@@ -20,20 +18,13 @@ from uncone.run.engines.open import _connected
 def test_killed_workers_move_no_digit(engine, package, shards):
     pytest.importorskip(package)
     expected = json.dumps(uncone.check(shards, exact=True).to_dict()["findings"])
-    killed = []
+    n_killed = 0
     for _ in range(KILLS):
-        before = len(killed)
-
-        def kill(step, amount, total, before=before):
-            """Kill a worker once, when the first chunk is done and others are under way."""
-            workers = ray_workers() if engine == "ray" else dask_workers()
-            if len(killed) == before and workers:
-                os.kill(workers[0], signal.SIGKILL)
-                killed.append(workers[0])
-
+        kill, killed = killer_of(ray_workers if engine == "ray" else dask_workers)
         found = uncone.check(shards, exact=True, engine=engine, workers=2, progress=kill).to_dict()["findings"]
         assert json.dumps(found) == expected
-    assert len(killed) >= KILLS // 2, "runs were over before a worker could be killed"
+        n_killed += len(killed)
+    assert n_killed >= KILLS // 2, "runs were over before a worker could be killed"
 
 
 @pytest.mark.exhaustive

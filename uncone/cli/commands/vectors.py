@@ -125,7 +125,7 @@ def apply(
     with progress_bar() as progress:
         result: Any = run(repair, source, options=options, progress=progress)
     lines = [f"{result.rows:,} vectors of {result.dim} dimensions ({result.dtype})"]
-    lines += [f"{result.unusable:,} vectors are not finite and were left unchanged"] if result.unusable else []
+    lines += [f"{result.unusable:,} vectors could not be repaired and are NaN"] if result.unusable else []
     lines += [f"this format cannot store {', '.join(result.dropped)}"] if result.dropped else []
     lines += [result.note] if result.note else []
     say("".join(f"  {line}\n" for line in [*lines, f"wrote {without_secrets(os.fspath(options.out))}"]))

@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from uncone.data.storage.failures import explained
+from uncone.data.storage.failures import explained, read_only
 from uncone.data.storage.patterns import regular_expression
 from uncone.errors import MissingObjectError, StorageError, UnconeError
 
@@ -87,7 +87,7 @@ class Backend:
             MissingPackageError: it needs one to write.
         """
         if self.scheme in ("http", "https"):
-            raise explained(NotImplementedError(), url)
+            raise read_only(url)
         if self.writer is not None:
             self.writer()
         if self.original is None:

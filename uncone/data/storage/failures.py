@@ -7,7 +7,7 @@ import re
 
 from uncone.errors import DeniedError, MissingObjectError, StorageError
 
-__all__ = ["ARROW", "explained"]
+__all__ = ["ARROW", "explained", "read_only"]
 
 ARROW = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "az", "abfss": "az"}
 """The schemes that pyarrow reads, each with the storage that it stands for."""
@@ -33,8 +33,13 @@ def explained(error: Exception, url: str) -> OSError:
         hint = _ENDPOINTS.get(kind, "Check the network")
         return StorageError(errno.EHOSTUNREACH, f"the storage can't be reached. {hint}", url)
     if isinstance(error, NotImplementedError):
-        return StorageError(errno.EROFS, f"{scheme}:// can only be read", url)
+        return read_only(url)
     return StorageError(errno.EIO, text[:200] or type(error).__name__, url)
+
+
+def read_only(url: str) -> StorageError:
+    """The error of writing to what can only be read."""
+    return StorageError(errno.EROFS, f"{url.partition('://')[0]}:// can only be read", url)
 
 
 _CREDENTIALS = {

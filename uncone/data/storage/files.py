@@ -24,6 +24,7 @@ __all__ = [
     "file_digest",
     "find_files",
     "in_natural_order",
+    "read_manifest",
     "with_absolute_paths",
 ]
 
@@ -76,12 +77,27 @@ MANIFEST = "_uncone.json"
 """The file that tells whether a folder of ours is complete."""
 
 
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """What the manifest of a folder says; None if it has none.
+
+    Raises:
+        FormatError: it is not JSON.
+    """
+    try:
+        values: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError as error:
+        raise FormatError(f"{folder / MANIFEST} is damaged: it isn't JSON. Write the folder again.") from error
+    return values
+
+
 def _check_complete(folder: Path) -> None:
-    manifest = folder / MANIFEST
-    if manifest.is_file() and not json.loads(manifest.read_text()).get("complete"):
+    manifest = read_manifest(folder)
+    if manifest is not None and not manifest.get("complete"):
         raise FormatError(
             f"{folder} is not complete: it is being written, or the run was interrupted. Run the same uncone encode, "
-            "apply or fix again; it goes on where it stopped."
+            "apply or fix again, and it continues where it stopped."
         )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from uncone import __version__
 from uncone.data.source import Source
-from uncone.data.storage.files import MANIFEST
+from uncone.data.storage.files import MANIFEST, read_manifest
 from uncone.data.storage.path import ObjectPath
 from uncone.data.texts.texts import ManyTexts, TextSlice, TextSource
 from uncone.data.vectors.shards import NamedRows, Shards, Slice
@@ -58,6 +58,8 @@ def parts_to_write(source: Source) -> list[Part]:
 
 def _of_texts(encoded: Any, texts: TextSource) -> list[Part]:  # noqa: ANN401 - texts through a model
     columns = file_columns(encoded)
+    if columns is not None:
+        columns.fields()  # of all files, once: it may take to read them, and each part would read its own
     files = list(texts.parts) if isinstance(texts, ManyTexts) else [texts]
     remaining, parts = encoded.limit, []
     for place, (file, stem) in enumerate(zip(files, _stems([file.files for file in files]), strict=True)):
@@ -207,16 +209,3 @@ class OutputFolder:
     def _write_manifest(self, values: Mapping[str, Any]) -> None:
         head = {"schema": _SCHEMA, "uncone": __version__, "identity": self.identity}
         write_json(self.path / MANIFEST, {**head, **values})
-
-
-def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The manifest of a folder; None if it has none."""
-    try:
-        values: dict[str, Any] = read_json(folder / MANIFEST)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except ValueError as error:
-        raise OutputError(
-            f"{folder / MANIFEST} is damaged: it isn't JSON. Remove the folder, and write it again."
-        ) from error
-    return values

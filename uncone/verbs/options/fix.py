@@ -25,9 +25,7 @@ from uncone.verbs.options.shared import (
 __all__ = ["ApplyOptions", "ExportOptions", "FixOptions", "FixOutput", "MethodOptions", "PrescribeOptions"]
 
 LEVEL = among("sentence", "token")
-_FOLDER = (
-    "A name without an ending is a folder, with a file for every file of the source. A database URL is a new table."
-)
+_FOLDER = "A name without an ending is a folder with one file per source file. A database URL is a new table."
 _FORMATS = ".npy, .npz, .parquet, .csv, .tsv, .jsonl, .safetensors, .vec or .txt"
 
 

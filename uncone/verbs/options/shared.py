@@ -236,7 +236,7 @@ def check_folder(options: EngineOptions, out: str | os.PathLike[str] | None) -> 
     """
     if options.is_given("engine") and (out is None or Path(out).suffix):
         raise OptionError(
-            "--engine writes a folder, with a file for every file of the source. Name one without an ending: -o out/."
+            "--engine writes a folder with one file per source file. Name a folder, without an ending: -o out/."
         )
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from uncone.data.source import Source
     from uncone.data.texts.texts import TextSource
     from uncone.encoders.open import Loading
-    from uncone.encoders.text_vectors import Pooling
+    from uncone.encoders.pooling import Pooling
     from uncone.verbs.options.shared import SpaceOptions
 
 __all__ = [
@@ -86,7 +86,7 @@ def encoded_like(texts: TextSource, encoding: Encoding, provenance: Mapping[str,
 
 def pooling_of(provenance: Mapping[str, Any], layers: int) -> Pooling:
     """The pooling in the provenance of a repair."""
-    from uncone.encoders.text_vectors import Pooling, parse_layers
+    from uncone.encoders.pooling import Pooling, parse_layers
 
     layer, *settings = (provenance[name] for name in ("layer", "pooling", "normalize", "prompt"))
     return Pooling(parse_layers(layer, layers), *settings)

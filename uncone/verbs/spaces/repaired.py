@@ -27,8 +27,9 @@ from uncone.data.writing.side_columns import files_of
 from uncone.encoders.cached import CachedTexts
 from uncone.encoders.encoder import Encoder, EncoderIdentity
 from uncone.encoders.open import Loading, open_encoder, pooled_encoder
+from uncone.encoders.pooling import Pooling
 from uncone.encoders.rows import LEVELS
-from uncone.encoders.text_vectors import ModelTexts, Pooling, RepairedTexts, TokenRows
+from uncone.encoders.text_vectors import ModelTexts, RepairedTexts, TokenRows
 from uncone.errors import DamagedRepairError, FitError, OptionError, OtherSpaceError, SourceError
 from uncone.repairs.repair import Mapped, Repair
 from uncone.repairs.saving import Saved, digest_of, load

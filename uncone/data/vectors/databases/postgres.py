@@ -142,7 +142,7 @@ class _PostgresVectors(Source):
                 return
             except MissingSourceError as error:
                 if self.key is None:
-                    advice = "Name a unique column with key=, so that reading can go on after a break."
+                    advice = "Name a unique column with key=, so that reading can resume after a break."
                 elif failures == _RETRIES:
                     advice = f"It was tried {_RETRIES} more times. Check the server."
                 else:

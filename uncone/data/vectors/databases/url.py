@@ -87,7 +87,7 @@ class DatabaseUrl:
         """
         unknown = sorted(set(self.values) - set(allowed))
         if unknown:
-            raise OptionError(f"{self.name}: {unknown[0]}= means nothing there. Use {', '.join(allowed)}.")
+            raise OptionError(f"{self.name}: {unknown[0]}= isn't valid here. Use {', '.join(allowed)}.")
 
     def choice(self, name: str, *choices: str) -> str:
         """A part that has to be one of some words; the first if it is not there.
@@ -97,7 +97,7 @@ class DatabaseUrl:
         """
         value = self.values.get(name, choices[0])
         if value not in choices:
-            raise OptionError(f"{self.name}: {name}={value} means nothing there. Use {', '.join(choices)}.")
+            raise OptionError(f"{self.name}: {name}={value} isn't valid here. Use {', '.join(choices)}.")
         return value
 
     def columns(self, options: Options) -> Options:
