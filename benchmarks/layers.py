@@ -25,7 +25,7 @@ from uncone.data.texts.texts import open_texts
 from uncone.encoders.batching import FIRST, TOKENS, budgeted, pools
 from uncone.encoders.encoder import Encoder, Window
 from uncone.encoders.open import open_encoder
-from uncone.encoders.rows import RowRule
+from uncone.encoders.rows.rows import RowRule
 from uncone.stats.word_sums import WordSums
 
 PAIRS = 1_000

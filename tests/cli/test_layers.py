@@ -427,7 +427,7 @@ def test_a_word_of_a_megabyte(layers, capfd):
 
 def test_time_grows_with_the_length_of_a_text():
     from uncone.encoders.encoder import Passage
-    from uncone.encoders.rows import RowRule
+    from uncone.encoders.rows.rows import RowRule
 
     def seconds(n):
         text = "ab " * n

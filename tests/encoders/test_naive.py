@@ -12,7 +12,7 @@ from transformers import AutoTokenizer
 import uncone
 from uncone.data.texts.texts import open_texts
 from uncone.encoders.open import sentence_source
-from uncone.encoders.segmentation import Kind, find_words
+from uncone.encoders.rows.segmentation import Kind, find_words
 from uncone.errors import ModelError
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -7,8 +7,8 @@ from uncone.data.texts.selection import Selection
 from uncone.data.texts.texts import open_texts
 from uncone.encoders.encoder import Window
 from uncone.encoders.open import open_encoder
-from uncone.encoders.rows import IGNORED, RowRule
-from uncone.encoders.segmentation import Kind, find_words, identity
+from uncone.encoders.rows.rows import IGNORED, RowRule
+from uncone.encoders.rows.segmentation import Kind, find_words, identity
 from uncone.run.layers import LayerPass
 from uncone.run.memory import Room
 from uncone.stats.row_sample import RowSample

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 import uncone
-from uncone.encoders import segmentation as word_module
 from uncone.encoders.encoder import Window
 from uncone.encoders.open import open_encoder
-from uncone.encoders.rows import RowRule
-from uncone.encoders.segmentation import Kind, find_words, identity
+from uncone.encoders.rows import segmentation as word_module
+from uncone.encoders.rows.rows import RowRule
+from uncone.encoders.rows.segmentation import Kind, find_words, identity
 from uncone.errors import ModelError
 
 pytestmark = pytest.mark.usefixtures("one_thread")

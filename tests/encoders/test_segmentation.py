@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import uncone
-from uncone.encoders.segmentation import Kind, find_words, token_kinds
+from uncone.encoders.rows.segmentation import Kind, find_words, token_kinds
 from uncone.report.documents.layers.words import word_table
 
 FAMILIES = ("bert", "gpt2", "t5")

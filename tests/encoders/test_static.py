@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import uncone
-from uncone.encoders.segmentation import find_words
+from uncone.encoders.rows.segmentation import find_words
 from uncone.errors import ModelError, UnconeError
 
 pytestmark = pytest.mark.usefixtures("one_thread")

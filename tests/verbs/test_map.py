@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 
 import uncone
 from uncone.encoders.open import open_encoder
-from uncone.encoders.segmentation import find_words
+from uncone.encoders.rows.segmentation import find_words
 from uncone.errors import MissingPackageError, NoUsableRowsError, OptionError, OtherSpaceError, ShapeError
 from uncone.repairs import Center, Whiten
 from uncone.stats.hashing import hash_keys

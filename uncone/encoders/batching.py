@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from uncone.data.texts.selection import Unit
-from uncone.encoders.rows import Laid
+from uncone.encoders.rows.rows import Laid
 
 __all__ = ["FIRST", "POOL", "TOKENS", "budgeted", "pools", "text_parts"]
 

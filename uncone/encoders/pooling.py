@@ -10,7 +10,7 @@ import numpy as np
 
 from uncone.data.batch import Matrix
 from uncone.encoders.encoder import Encoder
-from uncone.encoders.rows import POOLINGS
+from uncone.encoders.rows.rows import POOLINGS
 from uncone.errors import OptionError
 
 __all__ = ["Pooling", "parse_layers"]

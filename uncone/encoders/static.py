@@ -13,7 +13,7 @@ from uncone.data.bags import bag_means
 from uncone.data.batch import IntVector, Matrix
 from uncone.data.open import open_source, suffix_of
 from uncone.encoders.encoder import Encoder, Passage, States, Window
-from uncone.encoders.segmentation import find_words
+from uncone.encoders.rows.segmentation import find_words
 from uncone.errors import ModelError
 
 __all__ = ["StaticEncoder", "WordPassages", "is_static"]

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from uncone.data.texts.selection import Selection, Tally, text_key
 from uncone.encoders.batching import FIRST, pools
 from uncone.encoders.encoder import Encoder, Window
-from uncone.encoders.rows import IGNORED, SINGLE, RowRule
-from uncone.encoders.segmentation import Kind
+from uncone.encoders.rows.rows import IGNORED, SINGLE, RowRule
+from uncone.encoders.rows.segmentation import Kind
 
 __all__ = ["Edge", "Survey", "Vocabulary", "WordNumbers", "survey"]
 

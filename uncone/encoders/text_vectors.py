@@ -21,7 +21,7 @@ from uncone.data.texts.texts import TextSource
 from uncone.encoders.batching import TOKENS, budgeted, pools
 from uncone.encoders.encoder import Encoder, Passage, Window
 from uncone.encoders.pooling import Pooling
-from uncone.encoders.rows import Laid, RowRule
+from uncone.encoders.rows.rows import Laid, RowRule
 from uncone.errors import OptionError, ShapeError
 
 __all__ = [

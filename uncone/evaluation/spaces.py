@@ -23,7 +23,7 @@ from uncone.encoders.cached import CachedTexts
 from uncone.encoders.encoder import Encoder, Passage, Window
 from uncone.encoders.open import Loading, open_encoder, pooled_encoder, sentence_source
 from uncone.encoders.pooling import Pooling
-from uncone.encoders.rows import LEVELS, Laid
+from uncone.encoders.rows.rows import LEVELS, Laid
 from uncone.encoders.static import StaticEncoder
 from uncone.encoders.text_vectors import EncodedTexts, ModelTexts, RepairedTexts
 from uncone.errors import ModelError, OptionError

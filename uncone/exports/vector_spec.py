@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from uncone.encoders.rows import LEVELS, POOLINGS
+from uncone.encoders.rows.rows import LEVELS, POOLINGS
 from uncone.encoders.sentence_transformer import Recipe, read_recipe
 from uncone.errors import ExportError
 

@@ -14,8 +14,8 @@ from uncone.data.batch import Batch, IntVector, Matrix, Vector
 from uncone.data.texts.selection import Selection, Unit, text_key
 from uncone.encoders.batching import FIRST, budgeted, pools, text_parts
 from uncone.encoders.encoder import Encoder, States, Window
-from uncone.encoders.row_facts import RowFacts, facts_of, joined_facts
-from uncone.encoders.rows import IGNORED, Laid, Layout, RowRule
+from uncone.encoders.rows.row_facts import RowFacts, facts_of, joined_facts
+from uncone.encoders.rows.rows import IGNORED, Laid, Layout, RowRule
 from uncone.encoders.survey import Edge
 from uncone.errors import ModelError
 from uncone.run.checkpoint import Checkpoint, Saved

@@ -18,8 +18,8 @@ from uncone.analysis.clusters.kmeans import LEAST, best_clusters, chance_silhoue
 from uncone.analysis.clusters.shape import Types, corrected_isoscore, mean_over_clusters
 from uncone.analysis.clusters.story import cluster_findings
 from uncone.analysis.layers.deep_results import TypeCosines
-from uncone.encoders.row_facts import RowFacts
-from uncone.encoders.segmentation import Kind
+from uncone.encoders.rows.row_facts import RowFacts
+from uncone.encoders.rows.segmentation import Kind
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
 from uncone.run.threads import on_all_cores
 

@@ -26,7 +26,7 @@ from uncone.analysis.clusters.story import cluster_story
 from uncone.analysis.frequency.word_counts import BINS
 from uncone.analysis.layers.deep_results import Cluster, Clusters
 from uncone.data.batch import IntVector, Matrix, Vector
-from uncone.encoders.row_facts import RowFacts
+from uncone.encoders.rows.row_facts import RowFacts
 from uncone.errors import NoUsableRowsError, OptionError, ShapeError
 from uncone.run.threads import one_blas_thread
 from uncone.stats.cluster_moments import padded

@@ -18,7 +18,7 @@ from uncone.data.texts.selection import Selection
 from uncone.encoders.batching import TOKENS, budgeted, pools
 from uncone.encoders.encoder import Encoder, Passage, Window
 from uncone.encoders.head import Head
-from uncone.encoders.rows import Laid
+from uncone.encoders.rows.rows import Laid
 from uncone.stats.hashing import hash_keys
 
 __all__ = ["LEAST", "MOST", "head_frequency"]

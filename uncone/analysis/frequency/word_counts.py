@@ -12,7 +12,7 @@ from uncone.data.batch import IntVector, Vector
 from uncone.data.texts.selection import Selection
 from uncone.encoders.batching import pools
 from uncone.encoders.encoder import Encoder, Window
-from uncone.encoders.segmentation import identity
+from uncone.encoders.rows.segmentation import identity
 from uncone.errors import OptionError, require
 
 __all__ = [

@@ -40,7 +40,7 @@ from uncone.analysis.space.geometry import LayerGeometry
 from uncone.data.batch import IntVector
 from uncone.data.lazy_property import once
 from uncone.encoders.encoder import Encoder
-from uncone.encoders.row_facts import RowFacts
+from uncone.encoders.rows.row_facts import RowFacts
 from uncone.errors import ModelError, OptionError, require
 from uncone.run.layers import LayerPass
 from uncone.run.threads import on_all_cores

@@ -15,7 +15,7 @@ import numpy as np
 from uncone.data.batch import IntVector, Matrix, Vector
 
 if TYPE_CHECKING:  # `check` has dimensions and hubs, and no words to find
-    from uncone.encoders.row_facts import RowFacts
+    from uncone.encoders.rows.row_facts import RowFacts
 
 __all__ = [
     "Bin",

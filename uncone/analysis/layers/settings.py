@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from uncone.encoders.encoder import Window
-from uncone.encoders.rows import RowRule
-from uncone.encoders.segmentation import Kind
+from uncone.encoders.rows.rows import RowRule
+from uncone.encoders.rows.segmentation import Kind
 from uncone.errors import OptionError
 from uncone.run.memory import GIB, MIB
 

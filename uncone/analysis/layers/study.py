@@ -24,7 +24,7 @@ from uncone.data.batch import Matrix
 from uncone.data.texts.selection import Selection
 from uncone.data.writing.manifest import versions
 from uncone.encoders.encoder import Encoder
-from uncone.encoders.segmentation import Kind, identity
+from uncone.encoders.rows.segmentation import Kind, identity
 from uncone.encoders.survey import Survey, Vocabulary, survey
 from uncone.errors import ShapeError
 from uncone.run.checkpoint import Checkpoint

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.batch import Batch, IntVector
-from uncone.encoders.segmentation import find_words, identity
+from uncone.encoders.rows.segmentation import find_words, identity
 from uncone.errors import OptionError
 from uncone.stats.row_sample import RowSample, SampledRows
 from uncone.stats.statistic import Bundle

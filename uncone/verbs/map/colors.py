@@ -13,7 +13,7 @@ from uncone.analysis.frequency.word_counts import corpus_frequencies
 from uncone.analysis.projections.pictures import Grouping, Space, group
 from uncone.analysis.projections.results import Coloring, by_category
 from uncone.data.batch import IntVector
-from uncone.encoders.segmentation import Kind, find_words
+from uncone.encoders.rows.segmentation import Kind, find_words
 from uncone.errors import OptionError
 from uncone.verbs.map.rows import REPAIRED, MapRows
 

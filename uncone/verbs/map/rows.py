@@ -14,7 +14,7 @@ from uncone.analysis.projections.results import Texts
 from uncone.analysis.projections.word_list import ListedRows, WordList
 from uncone.data.batch import IntVector, Matrix
 from uncone.data.source import Source
-from uncone.encoders.row_facts import RowFacts
+from uncone.encoders.rows.row_facts import RowFacts
 from uncone.errors import NoUsableRowsError, OptionError
 from uncone.repairs.repair import Mapped
 from uncone.repairs.saving import Saved

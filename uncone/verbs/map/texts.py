@@ -20,7 +20,7 @@ from uncone.encoders.batching import TOKENS
 from uncone.encoders.encoder import Encoder, EncoderIdentity, Passage, States, Window
 from uncone.encoders.open import open_encoder
 from uncone.encoders.pooling import parse_layers
-from uncone.encoders.rows import IGNORED, RowRule
+from uncone.encoders.rows.rows import IGNORED, RowRule
 from uncone.encoders.survey import survey
 from uncone.errors import NoUsableRowsError, OptionError, OtherSpaceError, ShapeError
 from uncone.repairs.saving import Saved, load

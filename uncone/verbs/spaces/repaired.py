@@ -28,7 +28,7 @@ from uncone.encoders.cached import CachedTexts
 from uncone.encoders.encoder import Encoder, EncoderIdentity
 from uncone.encoders.open import Loading, open_encoder, pooled_encoder
 from uncone.encoders.pooling import Pooling
-from uncone.encoders.rows import LEVELS
+from uncone.encoders.rows.rows import LEVELS
 from uncone.encoders.text_vectors import ModelTexts, RepairedTexts, TokenRows
 from uncone.errors import DamagedRepairError, FitError, OptionError, OtherSpaceError, SourceError
 from uncone.repairs.repair import Mapped, Repair

@@ -29,7 +29,7 @@ from uncone.analysis.layers.deep_results import (
 )
 from uncone.analysis.layers.layer import Layer
 from uncone.analysis.measures.finding import Finding
-from uncone.encoders.row_facts import RowFacts
+from uncone.encoders.rows.row_facts import RowFacts
 from uncone.report.charts.model import Cloud
 from uncone.report.document import Fold
 from uncone.report.documents.layers import LayerComparison, LayerStudy, first_sentences

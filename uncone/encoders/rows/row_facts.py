@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from uncone.data.batch import IntVector
-from uncone.encoders.rows import Laid, Layout
-from uncone.encoders.segmentation import Kind
+from uncone.encoders.rows.rows import Laid, Layout
+from uncone.encoders.rows.segmentation import Kind
 
 __all__ = ["RowFacts", "facts_of", "joined_facts"]
 

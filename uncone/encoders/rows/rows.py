@@ -11,7 +11,7 @@ import numpy as np
 
 from uncone.data.batch import IntVector, Keys
 from uncone.encoders.encoder import Encoder, Passage
-from uncone.encoders.segmentation import Kind, Word, find_words, identity, token_kinds
+from uncone.encoders.rows.segmentation import Kind, Word, find_words, identity, token_kinds
 from uncone.errors import ModelError
 
 __all__ = ["IGNORED", "LEVELS", "POOLINGS", "SINGLE", "Laid", "Layout", "RowRule", "Windows"]
