@@ -1,0 +1,263 @@
+"""Rules that name a repair, or none, without labels: each is data, with a record that `benchmarks.advice` measured.
+
+    spoken(baseline, *, vectors, diverse=None, witness=None) -> Advice
+
+`baseline` is the mean cosine of the vectors' own unrelated pairs, `vectors` how many distinct ones there are. `diverse`
+is the model's baseline on diverse text, and `witness` the agreement with words after the repair `WITNESSED` (fitted on
+the same texts) minus that before it, if they are known. The `Advice` has the `rule` that speaks, or None, in which case
+`text` says why none does. `Advice.repair` is what it recommends: `Remedy.options(dim)` are keywords for
+`repairs.registry.make(remedy.method, ...)`, and `Remedy.flags(dim)` are those of `uncone fix`.
+
+Records are read from `records.json`, by the name of the rule. A rule that names a repair speaks only for the uses in
+which its record is good: at least `LEAST_GOOD` of its cases, with at most `MOST_HARM` harmed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from uncone.analysis.number_format import cosine, count, percent
+
+__all__ = [
+    "FEWEST_VECTORS",
+    "LEAST_GOOD",
+    "MOST_HARM",
+    "RULES",
+    "USES",
+    "WITNESSED",
+    "Advice",
+    "Condition",
+    "Record",
+    "Remedy",
+    "Rule",
+    "Use",
+    "spoken",
+]
+
+Use = Literal["similarity", "search", "classes"]
+"""What cosines are used for: similarity scores of pairs, search by a query, or the classes of nearest neighbors."""
+USES: tuple[Use, ...] = get_args(Use)
+
+LEAST_GOOD = 0.92
+"""The share of its measured cases in which a rule that names a repair gained a point or more."""
+MOST_HARM = 0.04
+"""The share of them in which it lost half a point or more."""
+FEWEST_VECTORS = 1_000
+"""Distinct vectors from which a rule speaks: the repairs of the records were fitted on 1,400 to 4,000."""
+
+_NAMES = {"similarity": "similarity scores", "search": "search", "classes": "classes of nearest neighbors"}
+
+
+@dataclass(frozen=True)
+class Record:
+    """The measured cases in which a rule spoke, how many gained a point or more, how many lost half a point or more.
+
+    `worst` is the smallest gain, in points.
+    """
+
+    cases: int
+    good: int
+    harm: int
+    worst: float
+
+    @property
+    def reliable(self) -> bool:
+        """Whether a repair may be named on this record."""
+        return self.cases > 0 and self.good >= LEAST_GOOD * self.cases and self.harm <= MOST_HARM * self.cases
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return self.__dict__.copy()
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A repair as `uncone fix --method` names it; `half` keeps half of the dimensions."""
+
+    method: str
+    title: str
+    k: int | None = None
+    half: bool = False
+
+    def options(self, dim: int) -> dict[str, int]:
+        """The options of the repair for vectors of `dim` dimensions."""
+        return ({} if self.k is None else {"k": self.k}) | ({"dim": max(1, dim // 2)} if self.half else {})
+
+    def flags(self, dim: int) -> list[str]:
+        """The same as flags of the command line."""
+        return [
+            "--method",
+            self.method,
+            *(part for key, value in self.options(dim).items() for part in (f"--{key}", str(value))),
+        ]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Bounds, each included; what has bounds must be known."""
+
+    baseline: tuple[float, float] | None = None
+    diverse: tuple[float, float] | None = None
+    witness: float | None = None
+    """The least gain of the agreement with words by the repair `WITNESSED`."""
+
+    def holds(self, baseline: float, diverse: float | None, witness: float | None) -> bool:
+        """Whether what was measured lies within the bounds."""
+        pairs = ((self.baseline, baseline), (self.diverse, diverse))
+        within = all(b is None or (value is not None and b[0] <= value <= b[1]) for b, value in pairs)
+        return within and (self.witness is None or (witness is not None and witness >= self.witness))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A condition on what was measured, and the repair that it recommends for some uses; None is to leave it alone."""
+
+    name: str
+    condition: Condition
+    repair: Remedy | None
+    uses: tuple[Use, ...]
+    because: str
+    """What the condition says, as the end of "measured cases with ..."."""
+
+    def record(self, use: Use) -> Record | None:
+        """What was measured for a use; of a rule without a repair, what whitening did where it says to leave it."""
+        entry = _records().get(self.name, {}).get(use)
+        return None if entry is None else Record(**entry)
+
+    @property
+    def reliable_uses(self) -> list[Use]:
+        """The uses for which it may speak."""
+        if self.repair is None:
+            return list(self.uses)
+        return [use for use in self.uses if (record := self.record(use)) is not None and record.reliable]
+
+
+DROPTOP_3 = Remedy("droptop", "remove the three strongest directions", k=3)
+WITNESSED = Remedy("whiten", "whiten to half of the dimensions", half=True)
+"""The repair before and after which agreement with words is compared."""
+
+RULES: tuple[Rule, ...] = (
+    Rule("diverse-low", Condition(diverse=(-1.0, 0.15)), None, USES, "a baseline of 0.15 or less on diverse text"),
+    Rule(
+        "words-agree",
+        Condition(baseline=(0.35, 1.0), witness=0.0),
+        WITNESSED,
+        ("similarity", "search"),
+        "a baseline of 0.35 or more, where the repair brought cosines no further from shared words",
+    ),
+    Rule(
+        "crowded",
+        Condition(baseline=(0.4, 1.0)),
+        DROPTOP_3,
+        ("similarity",),
+        "a baseline of 0.4 or more on the vectors' own texts",
+    ),
+)
+"""The rules; the first that holds speaks."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The rule that speaks, for which uses and with which record; or None, and in `text` why none does."""
+
+    rule: Rule | None
+    uses: tuple[Use, ...]
+    text: str
+    baseline: float | None = None
+    diverse: float | None = None
+    witness: float | None = None
+
+    @property
+    def repair(self) -> Remedy | None:
+        """What it recommends; None if no rule speaks, and for the rule to leave it alone."""
+        return None if self.rule is None else self.rule.repair
+
+    @property
+    def records(self) -> dict[Use, Record]:
+        """The record of the rule for each use that it speaks for."""
+        if self.rule is None:
+            return {}
+        return {use: record for use in self.uses if (record := self.rule.record(use)) is not None}
+
+    def to_dict(self, dim: int) -> dict[str, Any]:
+        """Plain JSON values, for vectors of `dim` dimensions."""
+        repair = None if self.repair is None else {"method": self.repair.method, "options": self.repair.options(dim)}
+        return {
+            "rule": None if self.rule is None else self.rule.name,
+            "repair": repair,
+            "uses": list(self.uses),
+            "record": {use: record.to_dict() for use, record in self.records.items()},
+            "text": self.text,
+            "baseline": self.baseline,
+            "diverse": self.diverse,
+            "witness": self.witness,
+        }
+
+
+def spoken(
+    baseline: float | None, *, vectors: int, diverse: float | None = None, witness: float | None = None
+) -> Advice:
+    """The first rule that holds for what was measured, or why none does.
+
+    >>> spoken(0.02, vectors=5000, diverse=0.03).rule.name
+    'diverse-low'
+    >>> spoken(0.3, vectors=5000).rule is None
+    True
+    """
+    measured = {"baseline": baseline, "diverse": diverse, "witness": witness}
+    if baseline is None:
+        return Advice(None, (), "Without a baseline there is no advice.")
+    if vectors < FEWEST_VECTORS:
+        few = (
+            f"{count(vectors, 'distinct vector')} are too few for advice: its record is of {FEWEST_VECTORS:,} or more."
+        )
+        return Advice(None, (), f"{few} {_DECIDES}", **measured)
+    for rule in RULES:
+        uses = tuple(rule.reliable_uses)
+        if uses and rule.condition.holds(baseline, diverse, witness):
+            return Advice(rule, uses, _sentences(rule, uses), **measured)
+    return Advice(None, (), _silence(baseline, diverse, witness), **measured)
+
+
+_DECIDES = "Labeled pairs decide: uncone fix --method auto --pairs."
+
+
+def _silence(baseline: float, diverse: float | None, witness: float | None) -> str:
+    """Why no rule speaks, and what would tell."""
+    if witness is not None and witness < 0:
+        why = "A repair would bring cosines further from the words that texts share, so no rule recommends one."
+    elif diverse is not None:
+        why = f"The model scores {cosine(diverse)} on diverse text, and no rule is known to be right there."
+    else:
+        why = (
+            "The model may cause this baseline, or a topic that all texts share: these vectors can't tell. The model "
+            "can, on diverse text (uncone check TEXTS --model)."
+        )
+    return f"{why} {_DECIDES}"
+
+
+def _sentences(rule: Rule, uses: tuple[Use, ...]) -> str:
+    records = {use: record for use in uses if (record := rule.record(use)) is not None}
+    cases, good, harm = (sum(getattr(r, name) for r in records.values()) for name in ("cases", "good", "harm"))
+    shares = f"gained a point or more in {percent(good / max(cases, 1))} and lost half a point or more in "
+    shares += percent(harm / max(cases, 1))
+    measured = f"in {cases:,} measured cases with {rule.because}"
+    if rule.repair is None:
+        return (
+            f"Leave it alone: {measured}, the repairs that help crowded spaces {shares}."
+            if cases
+            else "Leave it alone."
+        )
+    named = " and ".join(_NAMES[use] for use in uses)
+    return f"For {named}, {rule.repair.title}: {measured}, that {shares}. It's an estimate. {_DECIDES}"
+
+
+@cache
+def _records() -> dict[str, dict[str, dict[str, Any]]]:
+    path = Path(__file__).with_name("records.json")
+    rules: dict[str, dict[str, dict[str, Any]]] = json.loads(path.read_text(encoding="utf-8"))["rules"]
+    return rules
