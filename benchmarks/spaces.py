@@ -67,7 +67,7 @@ def _drawn(items: Sequence[str], cap: int, rng: np.random.Generator) -> list[str
     return [items[i] for i in places]
 
 
-def _distinct(*sides: Sequence[str]) -> list[str]:
+def distinct(*sides: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(text.strip() for side in sides for text in side if text.strip()))
 
 
@@ -81,7 +81,7 @@ def _sts(name: str, cap: int, rng: np.random.Generator) -> Task:
     def score(vectors: Vectors) -> float:
         return 100 * float(spearmanr(pair_cosines(vectors(left), vectors(right)), pairs.scores[places]).statistic)
 
-    texts = _distinct(left, right)
+    texts = distinct(left, right)
     return Task(name, "similarity", texts, texts, score)
 
 
@@ -98,19 +98,19 @@ def _snli(cap: int, rng: np.random.Generator) -> Task:
         cosines = pair_cosines(vectors(left), vectors(right))
         return 100 * float(roc_auc_score([label == "entailment" for label in labels], cosines))
 
-    texts = _distinct(left, right)
+    texts = distinct(left, right)
     return Task("snli", "similarity", texts, texts, score)
 
 
 def _cranfield() -> Task:
     task = open_retrieval("cranfield")
-    docs = _distinct(task.docs)
+    docs = distinct(task.docs)
 
     def score(vectors: Vectors) -> float:
         found = retrieve(task, vectors(task.queries), vectors(task.docs), engine="numpy", replicates=2)
         return 100 * float(found.scores["ndcg@10"].value or 0.0)
 
-    return Task("cranfield", "search", docs, _distinct(task.docs, task.queries), score)
+    return Task("cranfield", "search", docs, distinct(task.docs, task.queries), score)
 
 
 def _sst2(cap: int, rng: np.random.Generator) -> Task:
@@ -128,7 +128,7 @@ def _sst2(cap: int, rng: np.random.Generator) -> Task:
         nearest = np.argpartition(-np.nan_to_num(cosines, nan=-2.0), NEIGHBORS, axis=1)[:, :NEIGHBORS]
         return 100 * float(((classes[nearest].mean(axis=1) > 0.5) == truth).mean())
 
-    return Task("sst2", "classes", texts, _distinct(texts, list(questions)), score)
+    return Task("sst2", "classes", texts, distinct(texts, list(questions)), score)
 
 
 @dataclass(frozen=True)
