@@ -1,0 +1,1 @@
+"""Advice: what is known of a repair before anyone has labeled a pair."""
