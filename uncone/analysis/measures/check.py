@@ -21,7 +21,7 @@ from uncone.analysis.measures.unit import (
 )
 from uncone.analysis.neighbors.neighborhood import neighborhood_of_space
 from uncone.analysis.space.health import health, norms
-from uncone.analysis.spectrum.spectrum import mean_over_rms, partition, spectrum
+from uncone.analysis.space.spectrum.spectrum import mean_over_rms, partition, spectrum
 
 __all__ = [
     "CAI",

@@ -9,7 +9,7 @@ from uncone.analysis.measures.check import CAI, ETHAYARAJH, MEAN, NORM_MEAN, PAR
 from uncone.analysis.measures.measure import Curve, Family, Measure
 from uncone.analysis.measures.unit import COSINE, COUNT, SCORE
 from uncone.analysis.space.health import norms, sinks
-from uncone.analysis.spectrum.spectrum import mean_over_rms, partition, spectrum
+from uncone.analysis.space.spectrum.spectrum import mean_over_rms, partition, spectrum
 
 __all__ = ["FAMILIES"]
 
