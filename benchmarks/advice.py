@@ -10,17 +10,15 @@ others. A cell is the gain of a repair over the raw vectors, in points: it is go
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.spaces import Layer, Task, distinct, layers, model_folders, other_texts, tasks
+from benchmarks.spaces import Layer, Task
+from uncone.analysis.advice.witness import WordPairs
 from uncone.analysis.cosine.units import unit_rows
 from uncone.data.batch import Matrix
 from uncone.errors import FitError
@@ -67,7 +65,9 @@ def usable(vectors: Matrix) -> Matrix:
     return vectors[np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)]
 
 
-def cells(layer: Layer, own: Sequence[Task], others: Sequence[str], diverse: Sequence[str]) -> Iterator[Cell]:
+def cells(
+    layer: Layer, own: Sequence[Task], pairs: Mapping[str, WordPairs], others: Sequence[str], diverse: Sequence[str]
+) -> Iterator[Cell]:
     methods = candidates(layer.matrix.shape[1])
     background = baseline(layer.vectors(diverse))
     foreign = fit_all(methods, usable(layer.vectors(others)), seed=0)
@@ -75,6 +75,7 @@ def cells(layer: Layer, own: Sequence[Task], others: Sequence[str], diverse: Seq
         vectors = layer.vectors(task.own)
         raw = task.score(layer.vectors)
         level = baseline(vectors)
+        before = _agreement(pairs[task.name], vectors)
         for fitted, repairs in (("own", fit_all(methods, usable(vectors), seed=0)), ("others", foreign)):
             for method, repair in zip(methods, repairs, strict=True):
                 if isinstance(repair, FitError):
@@ -89,6 +90,23 @@ def cells(layer: Layer, own: Sequence[Task], others: Sequence[str], diverse: Seq
                     return mapped
 
                 gain = task.score(repaired) - raw
+                after = None if fitted != "own" else _agreement(pairs[task.name], repaired(task.own))
+                change = None if before is None or after is None else after - before
                 yield Cell(
-                    layer.model, layer.name, layer.last, task.name, task.use, method.name, fitted, level, background, raw, gain
+                    layer.model,
+                    layer.name,
+                    layer.last,
+                    task.name,
+                    task.use,
+                    method.name,
+                    fitted,
+                    level,
+                    background,
+                    raw,
+                    gain,
+                    change,
                 )
+
+
+def _agreement(pairs: WordPairs, vectors: Matrix) -> float | None:
+    return pairs.agreement(vectors, replicates=2).value

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-import shlex
 from dataclasses import replace
 from typing import Any
 
 from uncone.analysis.cosine.baseline import score_meaning
 from uncone.analysis.measures.finding import Finding
-from uncone.analysis.measures.verdict import examine, judge
+from uncone.analysis.measures.verdict import advise, examine, judge
 from uncone.analysis.neighbors.neighborhood import ANN_ROWS, neighborhood_of
 from uncone.analysis.space.chart_data import STATISTICS, draw
 from uncone.analysis.space.space import Space, measure_space
 from uncone.data.source import Source
-from uncone.data.vectors.databases.url import without_secrets
 from uncone.data.writing.manifest import versions
 from uncone.errors import OptionError
 from uncone.report.documents.check import Comparison, Diagnosis
 from uncone.run.measure import step_progress
 from uncone.verbs.options.check import CheckOptions
+from uncone.verbs.spaces.commands import command_line, repair_commands, source_flags
 from uncone.verbs.spaces.encoding import open_space
 from uncone.verbs.spaces.verb import verb
 
@@ -40,11 +39,8 @@ def check(source: Any, *, options: CheckOptions) -> Diagnosis:  # noqa: ANN401 -
     (<Level.CROWDED: 'crowded'>, 0.5)
     """
     diagnosis = diagnose(open_space(source, options, options.repair), options, repaired=options.repair is not None)
-    return (
-        diagnosis
-        if options.model is not None
-        else replace(diagnosis, suggestion=_suggestion(source, diagnosis, options))
-    )
+    suggestion = None if options.model is not None else _suggestion(source, diagnosis, options)
+    return replace(diagnosis, suggestion=suggestion, commands=repair_commands(source, diagnosis, options))
 
 
 def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -> Diagnosis:
@@ -72,6 +68,7 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
         findings |= {name: _withheld(findings[name], source.kind) for name in _OF_NORMS}
         pictures = replace(pictures, norm_edges=[], norm_counts=[])
     meanings = [score_meaning(space, score) for score in options.scores]
+    advice = None if repaired else advise(findings)
     return Diagnosis(
         source={
             "name": options.name or source.name,
@@ -81,10 +78,11 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
             "dtype": source.dtype,
         },
         findings=findings,
-        verdict=judge(findings, meanings, repaired=repaired),
+        verdict=judge(findings, meanings, repaired=repaired, advice=advice),
         scores=meanings,
         pictures=pictures,
         provenance=_provenance(space, options),
+        advice=advice,
     )
 
 
@@ -130,10 +128,5 @@ def _suggestion(source: object, diagnosis: Diagnosis, options: CheckOptions) -> 
         return None
     if quantiles["0.975"] >= 0.995:
         return None  # no score stands out
-    flags = (("--column", options.column), ("--tensor", options.tensor), ("--repair", options.repair))
-    words = [word for flag, name in flags if name for word in (flag, os.fspath(name))]
-    words += [*(["--float64"] if options.float64 else []), "--score", f"{quantiles['0.975']:.2f}"]
-    path = without_secrets(os.fspath(source))
-    return shlex.join(
-        ["uncone", "check", *words, "--", path] if path.startswith("-") else ["uncone", "check", path, *words]
-    )
+    words = [*source_flags(options), "--score", f"{quantiles['0.975']:.2f}"]
+    return command_line("check", os.fspath(source), words)

@@ -25,9 +25,11 @@ from uncone.analysis.number_format import cosine, count, percent
 __all__ = [
     "FEWEST_VECTORS",
     "LEAST_GOOD",
+    "LOW",
     "MOST_HARM",
     "RULES",
     "USES",
+    "USE_NAMES",
     "WITNESSED",
     "Advice",
     "Condition",
@@ -46,10 +48,16 @@ LEAST_GOOD = 0.92
 """The share of its measured cases in which a rule that names a repair gained a point or more."""
 MOST_HARM = 0.04
 """The share of them in which it lost half a point or more."""
+LOW = 0.15
+"""A baseline from which down no repair is known to help."""
 FEWEST_VECTORS = 1_000
 """Distinct vectors from which a rule speaks: the repairs of the records were fitted on 1,400 to 4,000."""
 
-_NAMES = {"similarity": "similarity scores", "search": "search", "classes": "classes of nearest neighbors"}
+USE_NAMES: dict[Use, str] = {
+    "similarity": "similarity scores",
+    "search": "search",
+    "classes": "classes of nearest neighbors",
+}
 
 
 @dataclass(frozen=True)
@@ -98,18 +106,19 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Condition:
-    """Bounds, each included; what has bounds must be known."""
+    """Bounds on what was measured, each included; what is not `required` has to lie within them only if it is known."""
 
-    baseline: tuple[float, float] | None = None
-    diverse: tuple[float, float] | None = None
-    witness: float | None = None
-    """The least gain of the agreement with words by the repair `WITNESSED`."""
+    baseline: tuple[float, float] = (-1.0, 1.0)
+    diverse: tuple[float, float] = (-1.0, 1.0)
+    witness: tuple[float, float] = (-2.0, 2.0)
+    required: tuple[str, ...] = ("baseline",)
 
-    def holds(self, baseline: float, diverse: float | None, witness: float | None) -> bool:
-        """Whether what was measured lies within the bounds."""
-        pairs = ((self.baseline, baseline), (self.diverse, diverse))
-        within = all(b is None or (value is not None and b[0] <= value <= b[1]) for b, value in pairs)
-        return within and (self.witness is None or (witness is not None and witness >= self.witness))
+    def holds(self, baseline: float, diverse: float | None = None, witness: float | None = None) -> bool:
+        """Whether what was measured is enough, and within the bounds."""
+        known = {"baseline": baseline, "diverse": diverse, "witness": witness}
+        values = {name: value for name, value in known.items() if value is not None}
+        within = all(getattr(self, name)[0] <= value <= getattr(self, name)[1] for name, value in values.items())
+        return within and values.keys() >= set(self.required)
 
 
 @dataclass(frozen=True)
@@ -141,20 +150,26 @@ WITNESSED = Remedy("whiten", "whiten to half of the dimensions", half=True)
 """The repair before and after which agreement with words is compared."""
 
 RULES: tuple[Rule, ...] = (
-    Rule("diverse-low", Condition(diverse=(-1.0, 0.15)), None, USES, "a baseline of 0.15 or less on diverse text"),
+    Rule(
+        "low-on-diverse-text",
+        Condition(diverse=(-1.0, LOW), required=("diverse",)),
+        None,
+        USES,
+        "a baseline of 0.15 or less on diverse text",
+    ),
     Rule(
         "words-agree",
-        Condition(baseline=(0.35, 1.0), witness=0.0),
+        Condition(baseline=(0.35, 1.0), diverse=(0.35, 1.0), witness=(0.0, 2.0), required=("baseline", "witness")),
         WITNESSED,
         ("similarity", "search"),
-        "a baseline of 0.35 or more, where the repair brought cosines no further from shared words",
+        "a baseline of 0.35 or more, in which the repair brought cosines closer to shared words",
     ),
     Rule(
         "crowded",
-        Condition(baseline=(0.4, 1.0)),
+        Condition(baseline=(0.4, 1.0), diverse=(0.4, 1.0)),
         DROPTOP_3,
         ("similarity",),
-        "a baseline of 0.4 or more on the vectors' own texts",
+        "a baseline of 0.4 or more",
     ),
 )
 """The rules; the first that holds speaks."""
@@ -252,7 +267,7 @@ def _sentences(rule: Rule, uses: tuple[Use, ...]) -> str:
             if cases
             else "Leave it alone."
         )
-    named = " and ".join(_NAMES[use] for use in uses)
+    named = " and ".join(USE_NAMES[use] for use in uses)
     return f"For {named}, {rule.repair.title}: {measured}, that {shares}. It's an estimate. {_DECIDES}"
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from uncone.analysis.advice.rules import USE_NAMES, Advice
 from uncone.analysis.cosine.baseline import ScoreMeaning
 from uncone.analysis.measures.finding import Finding, Level, failures
 from uncone.analysis.measures.registry import measure, placed
@@ -41,6 +42,10 @@ class Diagnosis(Result):
     provenance: Mapping[str, Any]
     suggestion: str | None = None
     """A command that goes on from here, ready to paste."""
+    advice: Advice | None = None
+    """The rule on repairs that speaks, or why none does; None for repaired vectors."""
+    commands: Mapping[str, str] = field(default_factory=dict)
+    """The commands that `prove` and `apply` the repair of the advice."""
 
     def __getitem__(self, name: str) -> Finding:
         """A finding by name."""
@@ -67,7 +72,14 @@ class Diagnosis(Result):
             "scores": self.scores,
             "charts": self.pictures.to_dict(),
             "provenance": self.provenance,
+            "advice": self._advice(),
         }
+
+    def _advice(self) -> dict[str, Any] | None:
+        if self.advice is None:
+            return None
+        commands = {name: self.commands.get(name) for name in ("prove", "apply")}
+        return {**self.advice.to_dict(self.source["dimensions"]), **commands}
 
     def document(self) -> doc.Document:
         """The space in full."""
@@ -81,6 +93,7 @@ class Diagnosis(Result):
             sections=[
                 doc.Section("", [cosine_chart([self]), eigenvalue_chart([self]), *own]),
                 *_findings(self),
+                *_advice(self),
                 doc.Section("Provenance", [doc.Facts(source_facts(self))]),
             ],
         )
@@ -201,6 +214,24 @@ def _cards(space: Diagnosis) -> list[doc.Card]:
 def _rogue(space: Diagnosis) -> list[int]:
     value = space["rogue_dimensions"].value
     return value if isinstance(value, list) else []
+
+
+def _advice(space: Diagnosis) -> list[doc.Section]:
+    """The record of the rule that speaks, and the commands that prove and apply its repair."""
+    advice, dim = space.advice, int(space.source["dimensions"])
+    if advice is None or advice.rule is None or not advice.records:
+        return []
+    repair = "the named repairs" if advice.repair is None else " ".join(advice.repair.flags(dim)[1:])
+    columns = ["use", "measured cases", "gained 1 point or more", "lost 0.5 points or more", "worst"]
+    rows = [
+        [USE_NAMES[use], f"{r.cases:,}", percent(r.good / r.cases), percent(r.harm / r.cases), f"{r.worst:+.1f} points"]
+        for use, r in advice.records.items()
+    ]
+    intro = (
+        f"What {repair} did in measured cases with {advice.rule.because}: an estimate for your vectors, not a proof."
+    )
+    commands = [doc.Command(text, label) for label, text in space.commands.items()]
+    return [doc.Section("Advice", [doc.table(columns, rows), *commands], intro, commands)]
 
 
 def _contributions(space: Diagnosis) -> Chart:
