@@ -69,7 +69,7 @@ def cells(
     layer: Layer, own: Sequence[Task], pairs: Mapping[str, WordPairs], others: Sequence[str], diverse: Sequence[str]
 ) -> Iterator[Cell]:
     methods = candidates(layer.matrix.shape[1])
-    background = baseline(layer.vectors(diverse))
+    background = baseline(layer.vectors(diverse)) if diverse else float("nan")
     foreign = fit_all(methods, usable(layer.vectors(others)), seed=0)
     for task in own:
         vectors = layer.vectors(task.own)

@@ -15,7 +15,8 @@ which its record is good: at least `LEAST_GOOD` of its cases, with at most `MOST
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -34,10 +35,13 @@ __all__ = [
     "Advice",
     "Condition",
     "Record",
+    "Records",
     "Remedy",
     "Rule",
     "Use",
+    "first_rule",
     "spoken",
+    "stored_records",
 ]
 
 Use = Literal["similarity", "search", "classes"]
@@ -80,6 +84,10 @@ class Record:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         return self.__dict__.copy()
+
+
+Records = Mapping[str, Mapping[Use, Record]]
+"""The records of rules by their names, for each use."""
 
 
 @dataclass(frozen=True)
@@ -132,17 +140,10 @@ class Rule:
     because: str
     """What the condition says, as the end of "measured cases with ..."."""
 
-    def record(self, use: Use) -> Record | None:
-        """What was measured for a use; of a rule without a repair, what whitening did where it says to leave it."""
-        entry = _records().get(self.name, {}).get(use)
-        return None if entry is None else Record(**entry)
-
-    @property
-    def reliable_uses(self) -> list[Use]:
-        """The uses for which it may speak."""
-        if self.repair is None:
-            return list(self.uses)
-        return [use for use in self.uses if (record := self.record(use)) is not None and record.reliable]
+    def reliable_uses(self, records: Records) -> tuple[Use, ...]:
+        """The uses for which it may speak: a repair is named only on a good record."""
+        own = records.get(self.name, {})
+        return tuple(use for use in self.uses if self.repair is None or (use in own and own[use].reliable))
 
 
 DROPTOP_3 = Remedy("droptop", "remove the three strongest directions", k=3)
@@ -194,9 +195,8 @@ class Advice:
     @property
     def records(self) -> dict[Use, Record]:
         """The record of the rule for each use that it speaks for."""
-        if self.rule is None:
-            return {}
-        return {use: record for use in self.uses if (record := self.rule.record(use)) is not None}
+        own = {} if self.rule is None else stored_records().get(self.rule.name, {})
+        return {use: own[use] for use in self.uses if use in own}
 
     def to_dict(self, dim: int) -> dict[str, Any]:
         """Plain JSON values, for vectors of `dim` dimensions."""
@@ -231,21 +231,29 @@ def spoken(
             f"{count(vectors, 'distinct vector')} are too few for advice: its record is of {FEWEST_VECTORS:,} or more."
         )
         return Advice(None, (), f"{few} {_DECIDES}", **measured)
+    rule, uses = first_rule(stored_records(), baseline, diverse, witness)
+    text = _silence(diverse, witness) if rule is None else ""
+    advice = Advice(rule, uses, text, **measured)
+    return advice if rule is None else replace(advice, text=_sentences(rule, advice.records))
+
+
+def first_rule(
+    records: Records, baseline: float, diverse: float | None, witness: float | None
+) -> tuple[Rule | None, tuple[Use, ...]]:
+    """The first rule that holds and may speak on these records, and for which uses."""
     for rule in RULES:
-        uses = tuple(rule.reliable_uses)
+        uses = rule.reliable_uses(records)
         if uses and rule.condition.holds(baseline, diverse, witness):
-            return Advice(rule, uses, _sentences(rule, uses), **measured)
-    return Advice(None, (), _silence(baseline, diverse, witness), **measured)
+            return rule, uses
+    return None, ()
 
 
 _DECIDES = "Labeled pairs decide: uncone fix --method auto --pairs."
 
 
-def _silence(baseline: float, diverse: float | None, witness: float | None) -> str:
+def _silence(diverse: float | None, witness: float | None) -> str:
     """Why no rule speaks, and what would tell."""
-    if witness is not None and witness < 0:
-        why = "A repair would bring cosines further from the words that texts share, so no rule recommends one."
-    elif diverse is not None:
+    if diverse is not None:
         why = f"The model scores {cosine(diverse)} on diverse text, and no rule is known to be right there."
     else:
         why = (
@@ -255,24 +263,23 @@ def _silence(baseline: float, diverse: float | None, witness: float | None) -> s
     return f"{why} {_DECIDES}"
 
 
-def _sentences(rule: Rule, uses: tuple[Use, ...]) -> str:
-    records = {use: record for use in uses if (record := rule.record(use)) is not None}
-    cases, good, harm = (sum(getattr(r, name) for r in records.values()) for name in ("cases", "good", "harm"))
-    shares = f"gained a point or more in {percent(good / max(cases, 1))} and lost half a point or more in "
-    shares += percent(harm / max(cases, 1))
+def _sentences(rule: Rule, records: Mapping[Use, Record]) -> str:
+    cases, good, harm = (sum(getattr(own, name) for own in records.values()) for name in ("cases", "good", "harm"))
+    if rule.repair is None and not cases:
+        return "Leave it alone."
+    shares = (
+        f"gained a point or more in {percent(good / cases)} and lost half a point or more in {percent(harm / cases)}"
+    )
     measured = f"in {cases:,} measured cases with {rule.because}"
     if rule.repair is None:
-        return (
-            f"Leave it alone: {measured}, the repairs that help crowded spaces {shares}."
-            if cases
-            else "Leave it alone."
-        )
-    named = " and ".join(USE_NAMES[use] for use in uses)
+        return f"Leave it alone: {measured}, a repair {shares}."
+    named = " and ".join(USE_NAMES[use] for use in records)
     return f"For {named}, {rule.repair.title}: {measured}, that {shares}. It's an estimate. {_DECIDES}"
 
 
 @cache
-def _records() -> dict[str, dict[str, dict[str, Any]]]:
+def stored_records() -> Records:
+    """The records of the last run of `benchmarks.advice`."""
     path = Path(__file__).with_name("records.json")
-    rules: dict[str, dict[str, dict[str, Any]]] = json.loads(path.read_text(encoding="utf-8"))["rules"]
-    return rules
+    rules = json.loads(path.read_text(encoding="utf-8"))["rules"]
+    return {name: {use: Record(**record) for use, record in own.items()} for name, own in rules.items()}
