@@ -219,7 +219,7 @@ def spoken(
     """The first rule that holds for what was measured, or why none does.
 
     >>> spoken(0.02, vectors=5000, diverse=0.03).rule.name
-    'diverse-low'
+    'low-on-diverse-text'
     >>> spoken(0.3, vectors=5000).rule is None
     True
     """
