@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from uncone.analysis.number_format import cosine, count, percent
+from uncone.analysis.number_format import cosine, percent
 
 __all__ = [
     "FEWEST_VECTORS",
@@ -33,10 +33,12 @@ __all__ = [
     "USE_NAMES",
     "WITNESSED",
     "Advice",
+    "AdviceValues",
     "Condition",
     "Record",
     "Records",
     "Remedy",
+    "RepairValues",
     "Rule",
     "Use",
     "first_rule",
@@ -123,8 +125,8 @@ class Condition:
 
     def holds(self, baseline: float, diverse: float | None = None, witness: float | None = None) -> bool:
         """Whether what was measured is enough, and within the bounds."""
-        known = {"baseline": baseline, "diverse": diverse, "witness": witness}
-        values = {name: value for name, value in known.items() if value is not None}
+        pairs = (("baseline", baseline), ("diverse", diverse), ("witness", witness))
+        values = {name: value for name, value in pairs if value is not None}
         within = all(getattr(self, name)[0] <= value <= getattr(self, name)[1] for name, value in values.items())
         return within and values.keys() >= set(self.required)
 
@@ -198,19 +200,45 @@ class Advice:
         own = {} if self.rule is None else stored_records().get(self.rule.name, {})
         return {use: own[use] for use in self.uses if use in own}
 
-    def to_dict(self, dim: int) -> dict[str, Any]:
-        """Plain JSON values, for vectors of `dim` dimensions."""
-        repair = None if self.repair is None else {"method": self.repair.method, "options": self.repair.options(dim)}
-        return {
-            "rule": None if self.rule is None else self.rule.name,
-            "repair": repair,
-            "uses": list(self.uses),
-            "record": {use: record.to_dict() for use, record in self.records.items()},
-            "text": self.text,
-            "baseline": self.baseline,
-            "diverse": self.diverse,
-            "witness": self.witness,
-        }
+    def values(self, dim: int, commands: Mapping[str, str] | None = None) -> AdviceValues:
+        """The advice for vectors of `dim` dimensions as it is written, with the commands that go on from it."""
+        lines = commands or {}
+        return AdviceValues(
+            rule=None if self.rule is None else self.rule.name,
+            repair=None if self.repair is None else RepairValues(self.repair.method, self.repair.options(dim)),
+            uses=list(self.uses),
+            record={str(use): own for use, own in self.records.items()},
+            text=self.text,
+            baseline=self.baseline,
+            diverse=self.diverse,
+            witness=self.witness,
+            prove=lines.get("prove"),
+            apply=lines.get("apply"),
+        )
+
+
+@dataclass(frozen=True)
+class RepairValues:
+    """A repair as `repairs.registry.make` takes it."""
+
+    method: str
+    options: dict[str, int]
+
+
+@dataclass(frozen=True)
+class AdviceValues:
+    """An advice as JSON has it; `prove` and `apply` are commands."""
+
+    rule: str | None
+    repair: RepairValues | None
+    uses: list[str]
+    record: dict[str, Record]
+    text: str
+    baseline: float | None
+    diverse: float | None
+    witness: float | None
+    prove: str | None
+    apply: str | None
 
 
 def spoken(
@@ -223,18 +251,14 @@ def spoken(
     >>> spoken(0.3, vectors=5000).rule is None
     True
     """
-    measured = {"baseline": baseline, "diverse": diverse, "witness": witness}
     if baseline is None:
         return Advice(None, (), "Without a baseline there is no advice.")
     if vectors < FEWEST_VECTORS:
-        few = (
-            f"{count(vectors, 'distinct vector')} are too few for advice: its record is of {FEWEST_VECTORS:,} or more."
-        )
-        return Advice(None, (), f"{few} {_DECIDES}", **measured)
+        text = f"Advice on repairs needs {FEWEST_VECTORS:,} distinct vectors, and there are {vectors:,}. {_DECIDES}"
+        return Advice(None, (), text, baseline, diverse, witness)
     rule, uses = first_rule(stored_records(), baseline, diverse, witness)
-    text = _silence(diverse, witness) if rule is None else ""
-    advice = Advice(rule, uses, text, **measured)
-    return advice if rule is None else replace(advice, text=_sentences(rule, advice.records))
+    advice = Advice(rule, uses, "", baseline, diverse, witness)
+    return replace(advice, text=_silence(diverse) if rule is None else _sentences(rule, advice.records))
 
 
 def first_rule(
@@ -251,30 +275,32 @@ def first_rule(
 _DECIDES = "Labeled pairs decide: uncone fix --method auto --pairs."
 
 
-def _silence(diverse: float | None, witness: float | None) -> str:
+def _silence(diverse: float | None) -> str:
     """Why no rule speaks, and what would tell."""
     if diverse is not None:
-        why = f"The model scores {cosine(diverse)} on diverse text, and no rule is known to be right there."
-    else:
-        why = (
-            "The model may cause this baseline, or a topic that all texts share: these vectors can't tell. The model "
-            "can, on diverse text (uncone check TEXTS --model)."
+        return (
+            f"The model scores {cosine(diverse)} on diverse text: no rule is known to be right with such a baseline. "
+            f"{_DECIDES}"
         )
-    return f"{why} {_DECIDES}"
+    return (
+        "The model may cause this baseline, or a topic that all texts share: these vectors can't tell. The model can, "
+        f"on diverse text: uncone check TEXTS --model. {_DECIDES}"
+    )
 
 
 def _sentences(rule: Rule, records: Mapping[Use, Record]) -> str:
     cases, good, harm = (sum(getattr(own, name) for own in records.values()) for name in ("cases", "good", "harm"))
-    if rule.repair is None and not cases:
-        return "Leave it alone."
-    shares = (
-        f"gained a point or more in {percent(good / cases)} and lost half a point or more in {percent(harm / cases)}"
-    )
-    measured = f"in {cases:,} measured cases with {rule.because}"
     if rule.repair is None:
-        return f"Leave it alone: {measured}, a repair {shares}."
-    named = " and ".join(USE_NAMES[use] for use in records)
-    return f"For {named}, {rule.repair.title}: {measured}, that {shares}. It's an estimate. {_DECIDES}"
+        text = f"Leave it alone: with {rule.because}, repairs "
+        text += f"{_shares(good, harm, cases)} of {cases:,} measured tries." if cases else "is not known to help."
+        return text
+    uses = " and ".join(USE_NAMES[use] for use in records)
+    shares = f"{_shares(good, harm, cases)} of {cases:,} measured cases with {rule.because}"
+    return f"For {uses}, {rule.repair.title}: it {shares}. That's an estimate. {_DECIDES}"
+
+
+def _shares(good: int, harm: int, cases: int) -> str:
+    return f"gained a point or more in {percent(good / cases)} and lost half a point or more in {percent(harm / cases)}"
 
 
 @cache
