@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.page import put
-from benchmarks.records import Cell, cases, records, refitted_table, repairs_table, scatter, summary
+from benchmarks.records import NAMES, Cell, cases, records, refitted_table, repairs_table, scatter, summary
 from benchmarks.spaces import Layer, Task, distinct, layers, model_folders, other_texts, tasks
 from uncone.analysis.advice import rules
 from uncone.analysis.advice.witness import WordPairs, word_pairs
@@ -100,7 +100,8 @@ def cells(layer: Layer, texts: Texts, diverse: float) -> Iterator[Cell]:
                     print(f"{layer.model} {layer.name} {task.name} {method.name}: {repair}", file=sys.stderr)
                     continue
                 mapped = repaired(layer, repair, task.texts)
-                after = agreement(words, mapped.vectors(task.own))
+                named = fitted == "own" and method.name in NAMES.values()
+                after = agreement(words, mapped.vectors(task.own)) if named else None
                 change = None if before is None or after is None else after - before
                 place = (layer.model, layer.name, layer.last, task.name, task.use, method.name, fitted)
                 yield Cell(*place, level, diverse, share, raw, task.score(mapped.vectors) - raw, change)

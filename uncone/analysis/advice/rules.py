@@ -292,7 +292,7 @@ def _sentences(rule: Rule, records: Mapping[Use, Record]) -> str:
     cases, good, harm = (sum(getattr(own, name) for own in records.values()) for name in ("cases", "good", "harm"))
     if rule.repair is None:
         text = f"Leave it alone: with {rule.because}, repairs "
-        text += f"{_shares(good, harm, cases)} of {cases:,} measured tries." if cases else "is not known to help."
+        text += f"{_shares(good, harm, cases)} of {cases:,} measured tries." if cases else "are not known to help."
         return text
     uses = " and ".join(USE_NAMES[use] for use in records)
     shares = f"{_shares(good, harm, cases)} of {cases:,} measured cases with {rule.because}"
