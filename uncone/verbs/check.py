@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from uncone.analysis.advice.rules import Advice
 from uncone.analysis.cosine.baseline import score_meaning
 from uncone.analysis.measures.finding import Finding
 from uncone.analysis.measures.verdict import advise, examine, judge
@@ -20,6 +22,7 @@ from uncone.run.measure import step_progress
 from uncone.verbs.options.check import CheckOptions
 from uncone.verbs.spaces.commands import command_line, repair_commands, source_flags
 from uncone.verbs.spaces.encoding import open_space
+from uncone.verbs.spaces.evidence import diverse_baseline, repair_witness
 from uncone.verbs.spaces.verb import verb
 
 __all__ = ["check", "compare", "diagnose"]
@@ -63,12 +66,13 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
     if whole:
         report = step_progress(options.progress, "neighbors", source.rows)
         space.neighborhood = neighborhood_of(space, whole=True, ann=options.ann, plan=options.plan, progress=report)
+    space.diverse = diverse_baseline(source, options.diverse, space.sample.texts or (), options.plan, options.seed)
     findings, pictures = examine(space), draw(space)
     if source.unit_length:
         findings |= {name: _withheld(findings[name], source.kind) for name in _OF_NORMS}
         pictures = replace(pictures, norm_edges=[], norm_counts=[])
     meanings = [score_meaning(space, score) for score in options.scores]
-    advice = None if repaired else advise(findings)
+    advice = None if repaired else _advise(space, findings)
     return Diagnosis(
         source={
             "name": options.name or source.name,
@@ -83,6 +87,16 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
         pictures=pictures,
         provenance=_provenance(space, options),
         advice=advice,
+    )
+
+
+def _advise(space: Space, findings: Mapping[str, Finding]) -> Advice:
+    """The advice of the rules, with what texts and their model tell beside the vectors."""
+    diverse, change = findings.get("diverse_baseline"), repair_witness(space)
+    return advise(
+        findings,
+        diverse=None if diverse is None else diverse.magnitude,
+        witness=None if change is None else change.value,
     )
 
 

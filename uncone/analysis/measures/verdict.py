@@ -93,7 +93,7 @@ def judge(
         Level.NOTE if repaired and healthy else level,
         headline,
         details,
-        "" if healthy else _reason(findings, spread),
+        "" if healthy else " ".join(filter(None, (_reason(findings, spread), _topic(findings)))),
         transposed.advice if transposed.magnitude else todo,
     )
 
@@ -133,6 +133,14 @@ def _caution(findings: Mapping[str, Finding]) -> list[str]:
     if baseline.low is None:
         return [f"Measured on only {vectors}: too few to say how certain this is."]
     return [f"Measured on only {vectors}: the mean may be {cosine(baseline.low)} to {cosine(baseline.high)}."]
+
+
+def _topic(findings: Mapping[str, Finding]) -> str:
+    """Whose the crowding is, if the model was measured on diverse text; or why it was not."""
+    diverse, share = findings.get("diverse_baseline"), findings.get("topic_share")
+    if diverse is None or share is None:
+        return ""
+    return diverse.meaning if diverse.value is None else share.meaning if share.value is not None else ""
 
 
 def _reason(findings: Mapping[str, Finding], spread: Level) -> str:

@@ -281,6 +281,8 @@ def changes(result: Repaired, *, quantiles: bool = False) -> list[Change]:
     """The main findings before and after; the cosines of random pairs by quantile, or in one line."""
     pairs: list[tuple[str, Finding, Finding]] = []
     for name in placed("check", "fix"):
+        if name not in result.before.findings or name not in result.after.findings:
+            continue
         old, new = result.before[name], result.after[name]
         if quantiles and isinstance(old.value, dict) and isinstance(new.value, dict):
             pairs += [(text, _quantile(old, at), _quantile(new, at)) for at, text in _QUANTILES.items()]

@@ -1,0 +1,79 @@
+"""What is known of a space beside its vectors: the model on diverse text, and words before and after a repair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from uncone.analysis.advice.rules import FEWEST_VECTORS, RULES, WITNESSED
+from uncone.analysis.advice.topic import DiverseBaseline, caveats, unsuited
+from uncone.analysis.advice.witness import AgreementChange, WordSample, word_sample
+from uncone.analysis.cosine.baseline import baseline
+from uncone.analysis.space.space import Space, measure_space
+from uncone.data.texts.diverse import SHIPPED, diverse_texts
+from uncone.errors import FitError, UnconeError
+from uncone.run.measure import Plan
+
+if TYPE_CHECKING:
+    from uncone.data.source import Source
+    from uncone.data.texts.texts import TextSource
+
+__all__ = ["diverse_baseline", "repair_witness"]
+
+_FITTED = 20_000
+"""Vectors that a repair is fitted on to see what it does to the agreement with words."""
+
+
+def diverse_baseline(
+    source: Source,
+    choice: Any,  # noqa: ANN401 - as `diverse_texts` takes it
+    own: Sequence[str],
+    plan: Plan,
+    seed: int = 0,
+) -> DiverseBaseline | None:
+    """The baseline on diverse text of the model that `source` comes from; None without one, or if it is not wanted.
+
+    `own` are texts of the source, to say what makes the two hard to compare.
+
+    Raises:
+        SourceError: the user's own diverse text can't be read.
+    """
+    texts = diverse_texts(choice)
+    vectors = None if texts is None else source.with_texts(texts)
+    if texts is None or vectors is None:
+        return None
+    try:
+        return _measured(vectors, texts, own, Plan(plan.workers, plan.dtype), seed)
+    except UnconeError as error:
+        if texts.name != SHIPPED:
+            raise
+        return DiverseBaseline.missing(texts.name, str(error).rstrip("."))
+
+
+def _measured(vectors: Source, texts: TextSource, own: Sequence[str], plan: Plan, seed: int) -> DiverseBaseline:
+    encoded: Any = vectors
+    while not hasattr(encoded, "unknown_share"):
+        encoded = encoded.source
+    if reason := unsuited(encoded.unknown_share(), texts.name):
+        return DiverseBaseline.missing(texts.name, reason)
+    space = measure_space(vectors, plan, seed=seed)
+    caveat = caveats(own, [text for _, text, _ in texts.read()], texts.name)
+    return DiverseBaseline.of(baseline(space), space.distinct, texts.name, caveat)
+
+
+def repair_witness(space: Space) -> AgreementChange | None:
+    """What the repair that rules ask about does to the agreement with words; None if no rule asks, or texts are few."""
+    from uncone.repairs.registry import make_seeded
+
+    asked = [rule.condition.baseline[0] for rule in RULES if rule.condition.witness is not None and rule.condition.baseline]
+    if not asked or space.units.baseline < min(asked) or space.distinct < FEWEST_VECTORS:
+        return None
+    sample = space.derived(word_sample)
+    if not isinstance(sample, WordSample):
+        return None
+    repair = make_seeded(WITNESSED.method, WITNESSED.options(space.dim), space.seed)
+    try:
+        repair.fit(space.sample.at_most(_FITTED).vectors)
+    except FitError:
+        return None  # nor will the repair be recommended for these vectors
+    return sample.pairs.change(sample.vectors, repair.map(sample.vectors))
