@@ -28,7 +28,7 @@ from uncone.analysis.advice import rules
 from uncone.analysis.advice.witness import WordPairs, word_pairs
 from uncone.analysis.cosine.units import unit_rows
 from uncone.data.batch import Matrix
-from uncone.data.demo import demo_texts
+from uncone.data.texts.diverse import DIVERSE
 from uncone.errors import FitError
 from uncone.evaluation.prescribe import fit_all
 from uncone.evaluation.table import Method
@@ -52,7 +52,12 @@ class Texts:
     @classmethod
     def drawn(cls, cap: int) -> Texts:
         own = tasks(cap)
-        return cls(own, {task.name: word_pairs(task.own) for task in own}, other_texts(3 * cap // 2), demo_texts())
+        return cls(
+            own,
+            {task.name: word_pairs(task.own) for task in own},
+            other_texts(3 * cap // 2),
+            DIVERSE.read_text(encoding="utf-8").splitlines(),
+        )
 
     @property
     def all(self) -> list[str]:
