@@ -258,7 +258,7 @@ def spoken(
         return Advice(None, (), text, baseline, diverse, witness)
     rule, uses = first_rule(stored_records(), baseline, diverse, witness)
     advice = Advice(rule, uses, "", baseline, diverse, witness)
-    return replace(advice, text=_silence(diverse) if rule is None else _sentences(rule, advice.records))
+    return replace(advice, text=_silence(diverse) if rule is None else _sentences(rule, advice.records, alone=diverse is None))
 
 
 def first_rule(
@@ -288,7 +288,7 @@ def _silence(diverse: float | None) -> str:
     )
 
 
-def _sentences(rule: Rule, records: Mapping[Use, Record]) -> str:
+def _sentences(rule: Rule, records: Mapping[Use, Record], *, alone: bool) -> str:
     cases, good, harm = (sum(getattr(own, name) for own in records.values()) for name in ("cases", "good", "harm"))
     if rule.repair is None:
         text = f"Leave it alone: with {rule.because}, repairs "
@@ -296,7 +296,8 @@ def _sentences(rule: Rule, records: Mapping[Use, Record]) -> str:
         return text
     uses = " and ".join(USE_NAMES[use] for use in records)
     shares = f"{_shares(good, harm, cases)} of {cases:,} measured cases with {rule.because}"
-    return f"For {uses}, {rule.repair.title}: it {shares}. That's an estimate. {_DECIDES}"
+    topic = " A narrow topic can raise a baseline too: see uncone check TEXTS --model." if alone else ""
+    return f"For {uses}, {rule.repair.title}: it {shares}. That's an estimate.{topic} {_DECIDES}"
 
 
 def _shares(good: int, harm: int, cases: int) -> str:
