@@ -105,13 +105,20 @@ def record(gains: Sequence[float]) -> Record:
 
 
 def records(own: Iterable[Case]) -> Records:
-    """The record of every rule for every use, where its condition holds by itself; of a rule without a repair, that of
-    the repairs that others name."""
+    """The record of every rule for every use, where its condition holds with no more known than it requires.
+
+    That of a rule without a repair is what the repairs do that others name.
+    """
     gains: dict[str, dict[Use, list[float]]] = {rule.name: defaultdict(list) for rule in RULES}
     for case in own:
         for rule in RULES:
             cell = case.any
-            if cell.use in rule.uses and rule.condition.holds(cell.baseline, cell.diverse, case.witness):
+            needs = rule.condition.required
+            diverse, witness = (
+                cell.diverse if "diverse" in needs else None,
+                case.witness if "witness" in needs else None,
+            )
+            if cell.use in rule.uses and rule.condition.holds(cell.baseline, diverse, witness):
                 repairs = [rule.repair] if rule.repair is not None else list(NAMES)
                 gains[rule.name][cell.use] += [gain for repair in repairs if (gain := case.gain(repair)) is not None]
     return {name: {use: record(by_use[use]) for use in USES if use in by_use} for name, by_use in gains.items()}

@@ -95,6 +95,7 @@ def _advise(space: Space, findings: Mapping[str, Finding]) -> Advice:
     diverse, change = findings.get("diverse_baseline"), repair_witness(space)
     return advise(
         findings,
+        dim=space.dim,
         diverse=None if diverse is None else diverse.magnitude,
         witness=None if change is None else change.value,
     )

@@ -1,8 +1,8 @@
 """Rules that name a repair, or none, without labels: each is data, with a record that `benchmarks.advice` measured.
 
-    spoken(baseline, *, vectors, diverse=None, witness=None) -> Advice
+    spoken(baseline, *, vectors, dim=None, diverse=None, witness=None) -> Advice
 
-`baseline` is the mean cosine of the vectors' own unrelated pairs, `vectors` how many distinct ones there are. `diverse`
+`baseline` is the mean cosine of the vectors' own unrelated pairs, `vectors` how many distinct ones there are, of `dim` dimensions. `diverse`
 is the model's baseline on diverse text, and `witness` the agreement with words after the repair `WITNESSED` (fitted on
 the same texts) minus that before it, if they are known. The `Advice` has the `rule` that speaks, or None, in which case
 `text` says why none does. `Advice.repair` is what it recommends: `Remedy.options(dim)` are keywords for
@@ -24,6 +24,7 @@ from typing import Any, Literal, get_args
 from uncone.analysis.number_format import cosine, percent
 
 __all__ = [
+    "FEWEST_DIMENSIONS",
     "FEWEST_VECTORS",
     "LEAST_GOOD",
     "LOW",
@@ -58,6 +59,8 @@ LOW = 0.15
 """A baseline from which down no repair is known to help."""
 FEWEST_VECTORS = 1_000
 """Distinct vectors from which a rule speaks: the repairs of the records were fitted on 1,400 to 4,000."""
+FEWEST_DIMENSIONS = 64
+"""Dimensions from which a rule speaks: those of the records were 128 to 384."""
 
 USE_NAMES: dict[Use, str] = {
     "similarity": "similarity scores",
@@ -242,7 +245,12 @@ class AdviceValues:
 
 
 def spoken(
-    baseline: float | None, *, vectors: int, diverse: float | None = None, witness: float | None = None
+    baseline: float | None,
+    *,
+    vectors: int,
+    dim: int | None = None,
+    diverse: float | None = None,
+    witness: float | None = None,
 ) -> Advice:
     """The first rule that holds for what was measured, or why none does.
 
@@ -256,9 +264,14 @@ def spoken(
     if vectors < FEWEST_VECTORS:
         text = f"Advice on repairs needs {FEWEST_VECTORS:,} distinct vectors, and there are {vectors:,}. {_DECIDES}"
         return Advice(None, (), text, baseline, diverse, witness)
+    if dim is not None and dim < FEWEST_DIMENSIONS:
+        text = f"Advice on repairs needs vectors of {FEWEST_DIMENSIONS} dimensions, and these have {dim}. {_DECIDES}"
+        return Advice(None, (), text, baseline, diverse, witness)
     rule, uses = first_rule(stored_records(), baseline, diverse, witness)
     advice = Advice(rule, uses, "", baseline, diverse, witness)
-    return replace(advice, text=_silence(diverse) if rule is None else _sentences(rule, advice.records, alone=diverse is None))
+    return replace(
+        advice, text=_silence(diverse) if rule is None else _sentences(rule, advice.records, alone=diverse is None)
+    )
 
 
 def first_rule(
