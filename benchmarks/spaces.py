@@ -76,7 +76,7 @@ def _sts(name: str, cap: int, rng: np.random.Generator) -> Task:
 
     pairs = open_pairs(name)
     places = np.sort(rng.choice(len(pairs), min(cap, len(pairs)), replace=False))
-    left, right = ([side[i] for i in places] for side in (pairs.left, pairs.right))
+    left, right = ([side[i].strip() for i in places] for side in (pairs.left, pairs.right))
 
     def score(vectors: Vectors) -> float:
         return 100 * float(spearmanr(pair_cosines(vectors(left), vectors(right)), pairs.scores[places]).statistic)
@@ -92,7 +92,7 @@ def _snli(cap: int, rng: np.random.Generator) -> Task:
     triples = [row.split("\t") for row in rows]
     triples = [triple for triple in triples if triple[0] in ("entailment", "contradiction")]
     drawn = [triples[i] for i in np.sort(rng.choice(len(triples), min(cap, len(triples)), replace=False))]
-    labels, left, right = ([triple[i] for triple in drawn] for i in range(3))
+    labels, left, right = ([triple[i].strip() for triple in drawn] for i in range(3))
 
     def score(vectors: Vectors) -> float:
         cosines = pair_cosines(vectors(left), vectors(right))
@@ -104,13 +104,13 @@ def _snli(cap: int, rng: np.random.Generator) -> Task:
 
 def _cranfield() -> Task:
     task = open_retrieval("cranfield")
-    docs = distinct(task.docs)
+    queries, docs = ([text.strip() for text in side] for side in (task.queries, task.docs))
 
     def score(vectors: Vectors) -> float:
-        found = retrieve(task, vectors(task.queries), vectors(task.docs), engine="numpy", replicates=2)
+        found = retrieve(task, vectors(queries), vectors(docs), engine="numpy", replicates=2)
         return 100 * float(found.scores["ndcg@10"].value or 0.0)
 
-    return Task("cranfield", "search", docs, distinct(task.docs, task.queries), score)
+    return Task("cranfield", "search", distinct(docs), distinct(docs, queries), score)
 
 
 def _sst2(cap: int, rng: np.random.Generator) -> Task:
@@ -143,7 +143,7 @@ class Layer:
 
     def vectors(self, texts: Sequence[str]) -> Matrix:
         """The vectors (n, d) of the texts; NaN for blank ones."""
-        places = np.array([self.rows.get(text.strip(), -1) for text in texts])
+        places = np.fromiter((self.rows.get(text, -1) for text in texts), np.int64, len(texts))
         vectors: Matrix = np.full((len(texts), self.matrix.shape[1]), np.nan, np.float32)
         vectors[places >= 0] = self.matrix[places[places >= 0]]
         return vectors

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from uncone.analysis.advice.rules import USES, Record
+from uncone.analysis.advice.rules import AdviceValues
 from uncone.analysis.calibration.calibration import CalibratedScore, Calibration
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.cosine.baseline import ScoreMeaning
@@ -219,16 +219,6 @@ def _shapes() -> dict[str, list[Any]]:
 
 
 def _space() -> dict[str, Any]:
-    uses = {use: _values(Record) | None for use in USES}
-    advice = {
-        "rule": str | None,
-        "repair": _object("NamedRepair", {"method": str, "options": dict[str, int]}) | None,
-        "uses": _TEXTS,
-        "record": _object("AdviceRecord", {}, uses),
-        "text": str,
-        **dict.fromkeys(("baseline", "diverse", "witness"), float),
-        **dict.fromkeys(("prove", "apply"), _PATH),
-    }
     verdict = {"level": Level, "text": str, "headline": str, "why": str, "advice": str, "next": _PATH}
     return {
         "source": _OBJECT,
@@ -237,7 +227,7 @@ def _space() -> dict[str, Any]:
         "scores": _list(ScoreMeaning),
         "charts": _values(Pictures, ["points"]),
         "provenance": _OBJECT,
-        "advice": _object("Advice", advice) | None,
+        "advice": _values(AdviceValues) | None,
     }
 
 

@@ -15,12 +15,13 @@ which its record is good: at least `LEAST_GOOD` of its cases, with at most `MOST
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from uncone.analysis.number_format import cosine, count, percent
+from uncone.analysis.number_format import cosine, percent
 
 __all__ = [
     "FEWEST_VECTORS",
@@ -32,12 +33,17 @@ __all__ = [
     "USE_NAMES",
     "WITNESSED",
     "Advice",
+    "AdviceValues",
     "Condition",
     "Record",
+    "Records",
     "Remedy",
+    "RepairValues",
     "Rule",
     "Use",
+    "first_rule",
     "spoken",
+    "stored_records",
 ]
 
 Use = Literal["similarity", "search", "classes"]
@@ -82,6 +88,10 @@ class Record:
         return self.__dict__.copy()
 
 
+Records = Mapping[str, Mapping[Use, Record]]
+"""The records of rules by their names, for each use."""
+
+
 @dataclass(frozen=True)
 class Remedy:
     """A repair as `uncone fix --method` names it; `half` keeps half of the dimensions."""
@@ -115,8 +125,8 @@ class Condition:
 
     def holds(self, baseline: float, diverse: float | None = None, witness: float | None = None) -> bool:
         """Whether what was measured is enough, and within the bounds."""
-        known = {"baseline": baseline, "diverse": diverse, "witness": witness}
-        values = {name: value for name, value in known.items() if value is not None}
+        pairs = (("baseline", baseline), ("diverse", diverse), ("witness", witness))
+        values = {name: value for name, value in pairs if value is not None}
         within = all(getattr(self, name)[0] <= value <= getattr(self, name)[1] for name, value in values.items())
         return within and values.keys() >= set(self.required)
 
@@ -132,17 +142,10 @@ class Rule:
     because: str
     """What the condition says, as the end of "measured cases with ..."."""
 
-    def record(self, use: Use) -> Record | None:
-        """What was measured for a use; of a rule without a repair, what whitening did where it says to leave it."""
-        entry = _records().get(self.name, {}).get(use)
-        return None if entry is None else Record(**entry)
-
-    @property
-    def reliable_uses(self) -> list[Use]:
-        """The uses for which it may speak."""
-        if self.repair is None:
-            return list(self.uses)
-        return [use for use in self.uses if (record := self.record(use)) is not None and record.reliable]
+    def reliable_uses(self, records: Records) -> tuple[Use, ...]:
+        """The uses for which it may speak: a repair is named only on a good record."""
+        own = records.get(self.name, {})
+        return tuple(use for use in self.uses if self.repair is None or (use in own and own[use].reliable))
 
 
 DROPTOP_3 = Remedy("droptop", "remove the three strongest directions", k=3)
@@ -194,23 +197,48 @@ class Advice:
     @property
     def records(self) -> dict[Use, Record]:
         """The record of the rule for each use that it speaks for."""
-        if self.rule is None:
-            return {}
-        return {use: record for use in self.uses if (record := self.rule.record(use)) is not None}
+        own = {} if self.rule is None else stored_records().get(self.rule.name, {})
+        return {use: own[use] for use in self.uses if use in own}
 
-    def to_dict(self, dim: int) -> dict[str, Any]:
-        """Plain JSON values, for vectors of `dim` dimensions."""
-        repair = None if self.repair is None else {"method": self.repair.method, "options": self.repair.options(dim)}
-        return {
-            "rule": None if self.rule is None else self.rule.name,
-            "repair": repair,
-            "uses": list(self.uses),
-            "record": {use: record.to_dict() for use, record in self.records.items()},
-            "text": self.text,
-            "baseline": self.baseline,
-            "diverse": self.diverse,
-            "witness": self.witness,
-        }
+    def values(self, dim: int, commands: Mapping[str, str] | None = None) -> AdviceValues:
+        """The advice for vectors of `dim` dimensions as it is written, with the commands that go on from it."""
+        lines = commands or {}
+        return AdviceValues(
+            rule=None if self.rule is None else self.rule.name,
+            repair=None if self.repair is None else RepairValues(self.repair.method, self.repair.options(dim)),
+            uses=list(self.uses),
+            record={str(use): own for use, own in self.records.items()},
+            text=self.text,
+            baseline=self.baseline,
+            diverse=self.diverse,
+            witness=self.witness,
+            prove=lines.get("prove"),
+            apply=lines.get("apply"),
+        )
+
+
+@dataclass(frozen=True)
+class RepairValues:
+    """A repair as `repairs.registry.make` takes it."""
+
+    method: str
+    options: dict[str, int]
+
+
+@dataclass(frozen=True)
+class AdviceValues:
+    """An advice as JSON has it; `prove` and `apply` are commands."""
+
+    rule: str | None
+    repair: RepairValues | None
+    uses: list[str]
+    record: dict[str, Record]
+    text: str
+    baseline: float | None
+    diverse: float | None
+    witness: float | None
+    prove: str | None
+    apply: str | None
 
 
 def spoken(
@@ -219,60 +247,66 @@ def spoken(
     """The first rule that holds for what was measured, or why none does.
 
     >>> spoken(0.02, vectors=5000, diverse=0.03).rule.name
-    'diverse-low'
+    'low-on-diverse-text'
     >>> spoken(0.3, vectors=5000).rule is None
     True
     """
-    measured = {"baseline": baseline, "diverse": diverse, "witness": witness}
     if baseline is None:
         return Advice(None, (), "Without a baseline there is no advice.")
     if vectors < FEWEST_VECTORS:
-        few = (
-            f"{count(vectors, 'distinct vector')} are too few for advice: its record is of {FEWEST_VECTORS:,} or more."
-        )
-        return Advice(None, (), f"{few} {_DECIDES}", **measured)
+        text = f"Advice on repairs needs {FEWEST_VECTORS:,} distinct vectors, and there are {vectors:,}. {_DECIDES}"
+        return Advice(None, (), text, baseline, diverse, witness)
+    rule, uses = first_rule(stored_records(), baseline, diverse, witness)
+    advice = Advice(rule, uses, "", baseline, diverse, witness)
+    return replace(advice, text=_silence(diverse) if rule is None else _sentences(rule, advice.records, alone=diverse is None))
+
+
+def first_rule(
+    records: Records, baseline: float, diverse: float | None, witness: float | None
+) -> tuple[Rule | None, tuple[Use, ...]]:
+    """The first rule that holds and may speak on these records, and for which uses."""
     for rule in RULES:
-        uses = tuple(rule.reliable_uses)
+        uses = rule.reliable_uses(records)
         if uses and rule.condition.holds(baseline, diverse, witness):
-            return Advice(rule, uses, _sentences(rule, uses), **measured)
-    return Advice(None, (), _silence(baseline, diverse, witness), **measured)
+            return rule, uses
+    return None, ()
 
 
 _DECIDES = "Labeled pairs decide: uncone fix --method auto --pairs."
 
 
-def _silence(baseline: float, diverse: float | None, witness: float | None) -> str:
+def _silence(diverse: float | None) -> str:
     """Why no rule speaks, and what would tell."""
-    if witness is not None and witness < 0:
-        why = "A repair would bring cosines further from the words that texts share, so no rule recommends one."
-    elif diverse is not None:
-        why = f"The model scores {cosine(diverse)} on diverse text, and no rule is known to be right there."
-    else:
-        why = (
-            "The model may cause this baseline, or a topic that all texts share: these vectors can't tell. The model "
-            "can, on diverse text (uncone check TEXTS --model)."
-        )
-    return f"{why} {_DECIDES}"
-
-
-def _sentences(rule: Rule, uses: tuple[Use, ...]) -> str:
-    records = {use: record for use in uses if (record := rule.record(use)) is not None}
-    cases, good, harm = (sum(getattr(r, name) for r in records.values()) for name in ("cases", "good", "harm"))
-    shares = f"gained a point or more in {percent(good / max(cases, 1))} and lost half a point or more in "
-    shares += percent(harm / max(cases, 1))
-    measured = f"in {cases:,} measured cases with {rule.because}"
-    if rule.repair is None:
+    if diverse is not None:
         return (
-            f"Leave it alone: {measured}, the repairs that help crowded spaces {shares}."
-            if cases
-            else "Leave it alone."
+            f"The model scores {cosine(diverse)} on diverse text: no rule is known to be right with such a baseline. "
+            f"{_DECIDES}"
         )
-    named = " and ".join(USE_NAMES[use] for use in uses)
-    return f"For {named}, {rule.repair.title}: {measured}, that {shares}. It's an estimate. {_DECIDES}"
+    return (
+        "The model may cause this baseline, or a topic that all texts share: these vectors can't tell. The model can, "
+        f"on diverse text: uncone check TEXTS --model. {_DECIDES}"
+    )
+
+
+def _sentences(rule: Rule, records: Mapping[Use, Record], *, alone: bool) -> str:
+    cases, good, harm = (sum(getattr(own, name) for own in records.values()) for name in ("cases", "good", "harm"))
+    if rule.repair is None:
+        text = f"Leave it alone: with {rule.because}, repairs "
+        text += f"{_shares(good, harm, cases)} of {cases:,} measured tries." if cases else "are not known to help."
+        return text
+    uses = " and ".join(USE_NAMES[use] for use in records)
+    shares = f"{_shares(good, harm, cases)} of {cases:,} measured cases with {rule.because}"
+    topic = " A narrow topic can raise a baseline too: see uncone check TEXTS --model." if alone else ""
+    return f"For {uses}, {rule.repair.title}: it {shares}. That's an estimate.{topic} {_DECIDES}"
+
+
+def _shares(good: int, harm: int, cases: int) -> str:
+    return f"gained a point or more in {percent(good / cases)} and lost half a point or more in {percent(harm / cases)}"
 
 
 @cache
-def _records() -> dict[str, dict[str, dict[str, Any]]]:
+def stored_records() -> Records:
+    """The records of the last run of `benchmarks.advice`."""
     path = Path(__file__).with_name("records.json")
-    rules: dict[str, dict[str, dict[str, Any]]] = json.loads(path.read_text(encoding="utf-8"))["rules"]
-    return rules
+    rules = json.loads(path.read_text(encoding="utf-8"))["rules"]
+    return {name: {use: Record(**record) for use, record in own.items()} for name, own in rules.items()}

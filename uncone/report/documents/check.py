@@ -72,14 +72,8 @@ class Diagnosis(Result):
             "scores": self.scores,
             "charts": self.pictures.to_dict(),
             "provenance": self.provenance,
-            "advice": self._advice(),
+            "advice": None if self.advice is None else self.advice.values(self.source["dimensions"], self.commands),
         }
-
-    def _advice(self) -> dict[str, Any] | None:
-        if self.advice is None:
-            return None
-        commands = {name: self.commands.get(name) for name in ("prove", "apply")}
-        return {**self.advice.to_dict(self.source["dimensions"]), **commands}
 
     def document(self) -> doc.Document:
         """The space in full."""

@@ -43,10 +43,11 @@ def command_line(verb: str, source: str, words: Sequence[str]) -> str:
 def repair_commands(source: object, diagnosis: Diagnosis, options: CheckOptions) -> dict[str, str]:
     """The commands that prove the repair which the advice names, and that apply it; none without such a repair."""
     repair = None if diagnosis.advice is None else diagnosis.advice.repair
-    named = isinstance(source, str | os.PathLike) and source != "-"
-    if repair is None or not named or not isinstance(options.model, str | os.PathLike | None):
+    if repair is None or not isinstance(source, str | os.PathLike) or source == "-":
         return {}
-    path, words = os.fspath(source), source_flags(options)  # type: ignore[call-overload] # a path, as checked
+    if options.model is not None and not isinstance(options.model, str | os.PathLike):
+        return {}  # a model in memory has no name
+    path, words = os.fspath(source), source_flags(options)
     return {
         "prove": command_line("fix", path, [*words, "--method", "auto", "--pairs", "pairs.csv"]),
         "apply": command_line("fix", path, [*words, *repair.flags(diagnosis.source["dimensions"]), "--save", "repair"]),

@@ -70,9 +70,8 @@ def repair_witness(space: Space) -> AgreementChange | None:
     """What the repair that rules ask about does to the agreement with words; None if no rule asks, or texts are few."""
     from uncone.repairs.registry import make_seeded
 
-    conditions = [rule.condition for rule in RULES if rule.condition.witness is not None]
-    least = min((bounds[0] for condition in conditions if (bounds := condition.baseline) is not None), default=2.0)
-    if space.units.baseline < least or space.distinct < FEWEST_VECTORS:
+    baselines = [rule.condition.baseline[0] for rule in RULES if "witness" in rule.condition.required]
+    if space.units.baseline < min(baselines, default=1.0) or space.distinct < FEWEST_VECTORS:
         return None
     sample = space.derived(word_sample)
     if not isinstance(sample, WordSample):
