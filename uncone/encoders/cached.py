@@ -55,10 +55,6 @@ class CachedTexts(Source):
     def with_texts(self, texts: TextSource) -> CachedTexts:
         return CachedTexts(self.source.with_texts(texts), self.cache)
 
-    def unknown_share(self) -> float:
-        """The share of the letters of the texts that the model has no token for."""
-        return self.source.unknown_share()
-
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         self.n_encoded = self.n_cached = 0
         yield from self.source.rows_of(self.vectors_of)

@@ -66,7 +66,7 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
     if whole:
         report = step_progress(options.progress, "neighbors", source.rows)
         space.neighborhood = neighborhood_of(space, whole=True, ann=options.ann, plan=options.plan, progress=report)
-    space.diverse = diverse_baseline(source, options.diverse, space.sample.texts or (), options.plan, options.seed)
+    space.diverse = diverse_baseline(source, options.diverse, options.plan, options.seed)
     findings, pictures = examine(space), draw(space)
     if source.unit_length:
         findings |= {name: _withheld(findings[name], source.kind) for name in _OF_NORMS}

@@ -111,7 +111,8 @@ def diverse_of_layer(layer: LayerGeometry) -> list[Finding]:
     """The same of a layer."""
     from uncone.analysis.context.context import baseline_of
 
-    return [] if layer.diverse is None else topic_findings(baseline_of(layer), layer.diverse, "words")
+    noun = "words" if "words" in layer.statistics else "texts"
+    return [] if layer.diverse is None else topic_findings(baseline_of(layer), layer.diverse, noun)
 
 
 def topic_findings(own: Finding, diverse: DiverseBaseline, noun: str) -> list[Finding]:

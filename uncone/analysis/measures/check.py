@@ -61,7 +61,10 @@ BASELINE = Measure("baseline", "Unrelated pairs", COSINE,
 DIVERSE = (
     Measure("diverse_baseline", "On many subjects", COSINE,
         "The baseline of the same model, layer and pooling on texts on many subjects: sentences that ship with uncone, "
-        "or those of --diverse.", shown_in="check fix", heading=("baseline", "diverse")),
+        "or those of --diverse.", shown_in="check fix layers",
+        heading=("baseline", "diverse"), curve=Curve("How similar {row}s on many subjects are", "mean cosine, baseline",
+        "Mean cosine of two unrelated {row}s on many subjects. What the baseline of your texts has beyond it is your "
+        "topic's.")),
     Measure("topic_share", "Crowding by the topic", SHARE,
         "1 − b/a from 0 to 1, a the baseline of the texts and b that on many subjects. It isn't measured if a is below "
         "0.05.", shown_in="check", heading=("topic's", "share")),

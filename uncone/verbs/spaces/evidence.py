@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from uncone.analysis.advice.rules import FEWEST_VECTORS, RULES, WITNESSED
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["diverse_baseline", "repair_witness"]
 
+_READ = 500
+"""Texts that are looked at for their language and length."""
 _FITTED = 20_000
 """Vectors that a repair is fitted on to see what it does to the agreement with words."""
 
@@ -27,13 +30,10 @@ _FITTED = 20_000
 def diverse_baseline(
     source: Source,
     choice: Any,  # noqa: ANN401 - as `diverse_texts` takes it
-    own: Sequence[str],
     plan: Plan,
     seed: int = 0,
 ) -> DiverseBaseline | None:
     """The baseline on diverse text of the model that `source` comes from; None without one, or if it is not wanted.
-
-    `own` are texts of the source, to say what makes the two hard to compare.
 
     Raises:
         SourceError: the user's own diverse text can't be read.
@@ -43,7 +43,7 @@ def diverse_baseline(
     if texts is None or vectors is None:
         return None
     try:
-        return _measured(vectors, texts, own, Plan(plan.workers, plan.dtype), seed)
+        return _measured(vectors, texts, _first_texts(source), Plan(plan.workers, plan.dtype), seed)
     except UnconeError as error:
         if texts.name != SHIPPED:
             raise
@@ -51,14 +51,19 @@ def diverse_baseline(
 
 
 def _measured(vectors: Source, texts: TextSource, own: Sequence[str], plan: Plan, seed: int) -> DiverseBaseline:
-    encoded: Any = vectors
-    while not hasattr(encoded, "unknown_share"):
-        encoded = encoded.source
-    if reason := unsuited(encoded.unknown_share(), texts.name):
+    if reason := unsuited(_made_by_model(vectors).unknown_share(), texts.name):
         return DiverseBaseline.missing(texts.name, reason)
     space = measure_space(vectors, plan, seed=seed)
     caveat = caveats(own, [text for _, text, _ in texts.read()], texts.name)
     return DiverseBaseline.of(baseline(space), space.distinct, texts.name, caveat)
+
+
+def _made_by_model(vectors: Any) -> Any:  # noqa: ANN401 - sources around vectors that a model makes of texts
+    return vectors if hasattr(vectors, "texts") else _made_by_model(getattr(vectors, "source", None) or vectors.after)
+
+
+def _first_texts(vectors: Source) -> list[str]:
+    return [text for _, text, _ in islice(_made_by_model(vectors).texts.read(), _READ)]
 
 
 def repair_witness(space: Space) -> AgreementChange | None:
