@@ -2,11 +2,11 @@
 
     spoken(baseline, *, vectors, dim=None, diverse=None, witness=None) -> Advice
 
-`baseline` is the mean cosine of the vectors' own unrelated pairs, `vectors` how many distinct ones there are, of `dim` dimensions. `diverse`
-is the model's baseline on diverse text, and `witness` the agreement with words after the repair `WITNESSED` (fitted on
-the same texts) minus that before it, if they are known. The `Advice` has the `rule` that speaks, or None, in which case
-`text` says why none does. `Advice.repair` is what it recommends: `Remedy.options(dim)` are keywords for
-`repairs.registry.make(remedy.method, ...)`, and `Remedy.flags(dim)` are those of `uncone fix`.
+`baseline` is the mean cosine of the vectors' own unrelated pairs, `vectors` how many distinct ones there are, of `dim`
+dimensions. `diverse` is the model's baseline on diverse text, and `witness` the agreement with words after the repair
+`WITNESSED` (fitted on the same texts) minus that before it, if they are known. The `Advice` has the `rule` that speaks,
+or None, in which case `text` says why none does. `Advice.repair` is what it recommends: `Remedy.options(dim)` are
+keywords for `repairs.registry.make(remedy.method, ...)`, and `Remedy.flags(dim)` are those of `uncone fix`.
 
 Records are read from `records.json`, by the name of the rule. A rule that names a repair speaks only for the uses in
 which its record is good: at least `LEAST_GOOD` of its cases, with at most `MOST_HARM` harmed.
