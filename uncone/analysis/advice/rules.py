@@ -258,7 +258,9 @@ def spoken(
         return Advice(None, (), text, baseline, diverse, witness)
     rule, uses = first_rule(stored_records(), baseline, diverse, witness)
     advice = Advice(rule, uses, "", baseline, diverse, witness)
-    return replace(advice, text=_silence(diverse) if rule is None else _sentences(rule, advice.records, alone=diverse is None))
+    return replace(
+        advice, text=_silence(diverse) if rule is None else _sentences(rule, advice.records, alone=diverse is None)
+    )
 
 
 def first_rule(

@@ -212,7 +212,7 @@ def agreement_of_space(space: Space) -> list[Finding]:
 
 
 _NAME = "word_agreement"
-_COMPARE = "Words are not meaning: compare it before and after a repair, on the same texts, and read nothing else from it."
+_COMPARE = "Words are not meaning: compare it before and after a repair, on the same texts."
 
 
 def agreement(texts: Sequence[str], vectors: Matrix, *, seed: int = 0) -> Agreement:
