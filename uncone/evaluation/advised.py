@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from uncone.analysis.advice.rules import Advice
+from uncone.analysis.advice.rules import Advice, AdviceValues
 from uncone.analysis.advice.witness import AgreementChange
 from uncone.analysis.measures.finding import Finding
 from uncone.evaluation.prescription import LEAVE
 from uncone.evaluation.table import Method
 from uncone.repairs.repair import Repair
 
-__all__ = ["Advised"]
+__all__ = ["Advised", "AdvisedValues", "NamedMethod"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +51,39 @@ class Advised:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as they are saved with the repair."""
         method = self.recommended
-        named = None if method is None else {"name": method.name, "method": method.repair, "options": method.options}
-        return {
-            "verdict": self.verdict,
-            "recommended": named,
-            "proven": self.proven,
-            "reason": self.reason,
-            "advice": asdict(self.advice.values(self.dim)),
-            "witness": None if self.change is None else asdict(self.change),
-            "findings": {name: finding.to_dict() for name, finding in self.findings.items()},
-            "name": self.name,
-            "notes": list(self.notes),
-        }
+        values = AdvisedValues(
+            verdict=self.verdict,
+            recommended=None if method is None else NamedMethod(method.name, method.repair, dict(method.options)),
+            proven=self.proven,
+            reason=self.reason,
+            advice=self.advice.values(self.dim),
+            witness=self.change,
+            findings={name: finding.to_dict() for name, finding in self.findings.items()},
+            name=self.name,
+            notes=list(self.notes),
+        )
+        return asdict(values)
+
+
+@dataclass(frozen=True)
+class NamedMethod:
+    """A repair with its options, as `uncone fix` takes them."""
+
+    name: str
+    method: str
+    options: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class AdvisedValues:
+    """The prescription as JSON has it."""
+
+    verdict: str
+    recommended: NamedMethod | None
+    proven: bool
+    reason: str
+    advice: AdviceValues
+    witness: AgreementChange | None
+    findings: dict[str, Any]
+    name: str
+    notes: list[str]
