@@ -19,10 +19,10 @@ from uncone.verbs.spaces.repaired import SpaceOpener, last_part
 from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
-    from uncone.analysis.measures.finding import Finding
     from uncone.analysis.calibration.background import BackgroundSurvey
     from uncone.analysis.calibration.calibration import CalibratedScore, Calibration, LabeledScores
     from uncone.analysis.calibration.results import Background, LabeledPairs, Threshold
+    from uncone.analysis.measures.finding import Finding
     from uncone.data.batch import IntVector, Matrix
     from uncone.data.source import Source
     from uncone.data.tasks.pair_file import PairFile

@@ -9,7 +9,8 @@ from typing import Any
 
 from uncone.analysis.advice.rules import Advice
 from uncone.analysis.cosine.baseline import score_meaning
-from uncone.analysis.measures.finding import Finding
+from uncone.analysis.measures.finding import Finding, Level
+from uncone.analysis.measures.registry import placed
 from uncone.analysis.measures.verdict import advise, examine, judge
 from uncone.analysis.neighbors.neighborhood import ANN_ROWS, neighborhood_of
 from uncone.analysis.space.chart_data import STATISTICS, draw
@@ -25,7 +26,7 @@ from uncone.verbs.spaces.encoding import open_space
 from uncone.verbs.spaces.evidence import diverse_baseline, repair_witness
 from uncone.verbs.spaces.verb import verb
 
-__all__ = ["check", "compare", "diagnose"]
+__all__ = ["check", "compare", "diagnose", "diagnosis_of", "measured"]
 
 
 @verb(CheckOptions)
@@ -48,6 +49,11 @@ def check(source: Any, *, options: CheckOptions) -> Diagnosis:  # noqa: ANN401 -
 
 def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -> Diagnosis:
     """The diagnosis of an open source, such as repaired vectors."""
+    return diagnosis_of(measured(source, options), options, repaired=repaired)
+
+
+def measured(source: Source, options: CheckOptions) -> Space:
+    """An open source, measured."""
     whole = options.deep or options.ann
     if whole and not source.rereadable:
         flag = "--ann" if options.ann else "--deep"
@@ -67,12 +73,18 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
         report = step_progress(options.progress, "neighbors", source.rows)
         space.neighborhood = neighborhood_of(space, whole=True, ann=options.ann, plan=options.plan, progress=report)
     space.diverse = diverse_baseline(source, options.diverse, options.plan, options.seed)
-    findings, pictures = examine(space), draw(space)
+    return space
+
+
+def diagnosis_of(space: Space, options: CheckOptions, *, repaired: bool = False) -> Diagnosis:
+    """The diagnosis of a measured space."""
+    source, findings, pictures = space.source, examine(space), draw(space)
     if source.unit_length:
         findings |= {name: _withheld(findings[name], source.kind) for name in _OF_NORMS}
         pictures = replace(pictures, norm_edges=[], norm_counts=[])
     meanings = [score_meaning(space, score) for score in options.scores]
     advice = None if repaired else _advise(space, findings)
+    verdict = judge(findings, meanings, repaired=repaired, advice=advice)
     return Diagnosis(
         source={
             "name": options.name or source.name,
@@ -81,13 +93,22 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
             "dimensions": source.dim,
             "dtype": source.dtype,
         },
-        findings=findings,
-        verdict=judge(findings, meanings, repaired=repaired, advice=advice),
+        findings=_unpraised(findings) if repaired else findings,
+        verdict=verdict,
         scores=meanings,
         pictures=pictures,
         provenance=_provenance(space, options),
         advice=advice,
     )
+
+
+def _unpraised(findings: Mapping[str, Finding]) -> dict[str, Finding]:
+    """The findings on repaired vectors: more isotropic is not healthy, nor better. What is bad still is."""
+    health = placed("check", "health")
+    return {
+        name: replace(finding, level=Level.NOTE) if finding.level is Level.HEALTHY and name not in health else finding
+        for name, finding in findings.items()
+    }
 
 
 def _advise(space: Space, findings: Mapping[str, Finding]) -> Advice:

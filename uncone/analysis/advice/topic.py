@@ -44,7 +44,7 @@ _READ = 500
 
 @dataclass(frozen=True)
 class DiverseBaseline:
-    """The baseline of a model on texts on many subjects: `n` distinct texts of `name`; or the `reason` why there is none.
+    """The baseline of a model on texts on many subjects: `n` distinct ones of `name`, or the `reason` why not.
 
     `caveat` is what a reader has to know to compare it with the user's own texts.
     """
@@ -157,10 +157,9 @@ def topic_share(own: Finding, diverse: DiverseBaseline) -> tuple[float, Interval
     """
     value, model = float(own.magnitude or 0.0), float(diverse.value or 0.0)
     share = min(max(1 - model / value, 0.0), 1.0)
-    bounds = (own.low, own.high, diverse.low, diverse.high)
-    if any(bound is None for bound in bounds):
+    if own.low is None or own.high is None or diverse.low is None or diverse.high is None:
         return share, (None, None)
-    own_error, model_error = ((high - low) / (2 * NORMAL) for low, high in (bounds[:2], bounds[2:]))
+    own_error, model_error = (own.high - own.low) / (2 * NORMAL), (diverse.high - diverse.low) / (2 * NORMAL)
     reach = NORMAL * math.hypot(model_error, model / value * own_error) / value
     low, high = 1 - model / value - reach, 1 - model / value + reach
     return share, (min(max(low, 0.0), share), max(min(high, 1.0), share))

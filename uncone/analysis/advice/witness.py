@@ -30,8 +30,8 @@ from uncone.errors import ShapeError
 
 __all__ = [
     "ANCHORS",
-    "Agreement",
     "AgreementChange",
+    "WordAgreement",
     "WordPairs",
     "WordSample",
     "agreement",
@@ -70,7 +70,7 @@ _Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Agreement:
+class WordAgreement:
     """The rank correlation of cosines with those of TF-IDF, with its 95 % interval by texts.
 
     Attributes:
@@ -94,8 +94,8 @@ class Agreement:
 class AgreementChange:
     """The agreement in two spaces of the same texts, and the difference with its paired 95 % interval."""
 
-    before: Agreement
-    after: Agreement
+    before: WordAgreement
+    after: WordAgreement
     value: float | None
     low: float | None
     high: float | None
@@ -127,7 +127,7 @@ class WordPairs:
         left, right = places[: len(self.left)], places[len(self.left) :]
         return rows, WordPairs(left, right, self.similarity, self.terms, self.seed)
 
-    def agreement(self, vectors: Matrix, replicates: int = REPLICATES) -> Agreement:
+    def agreement(self, vectors: Matrix, replicates: int = REPLICATES) -> WordAgreement:
         """The agreement of vectors (n, d), the texts' in their order; pairs with an unusable one are left out."""
         return self._agreements(self._replicates([vectors], replicates))[0]
 
@@ -152,12 +152,12 @@ class WordPairs:
             self.similarity[usable], cosines[:, usable], replicates=replicates, seed=self.seed, units=units
         )
 
-    def _agreements(self, estimates: Replicates) -> list[Agreement]:
+    def _agreements(self, estimates: Replicates) -> list[WordAgreement]:
         texts = len(np.unique(self.left))
         results = []
         for value, draws in zip(estimates.scores, estimates.values, strict=True):
             figure = score(float(value), draws, estimates.n)
-            results.append(Agreement(figure.value, figure.low, figure.high, texts, estimates.n, self.terms))
+            results.append(WordAgreement(figure.value, figure.low, figure.high, texts, estimates.n, self.terms))
         return results
 
 
@@ -212,12 +212,10 @@ def agreement_of_space(space: Space) -> list[Finding]:
 
 
 _NAME = "word_agreement"
-_COMPARE = (
-    "Words are not meaning: compare it before and after a repair, on the same texts, and read nothing else from it."
-)
+_COMPARE = "Words are not meaning: compare it before and after a repair, on the same texts."
 
 
-def agreement(texts: Sequence[str], vectors: Matrix, *, seed: int = 0) -> Agreement:
+def agreement(texts: Sequence[str], vectors: Matrix, *, seed: int = 0) -> WordAgreement:
     """The agreement of cosines with words, of the texts' vectors (n, d).
 
     Raises:

@@ -70,8 +70,8 @@ DIVERSE = (
         "0.05.", shown_in="check", heading=("topic's", "share")),
 )
 AGREEMENT = Measure("word_agreement", "Agreement with words", CORRELATION,
-    "Rank correlation of the cosine with that of TF-IDF weights, over pairs of 400 texts with their 5 nearest by TF-IDF "
-    "and 5 random ones.", shown_in="fix")
+    "Rank correlation of the cosine with that of TF-IDF weights, over pairs of 400 texts with their 5 nearest by "
+    "TF-IDF and 5 random ones.", shown_in="fix")
 PAIRS = Measure("pair_cosine_quantiles", "95 % of unrelated pairs", QUANTILES,
     "Quantiles of the cosine over random pairs of vectors; every pair up to 2,048 vectors.", shown_in="check fix")
 MEAN = Measure("mean_over_rms", "Distance from zero mean", SCORE, "|mean of x| / √(mean of |x|²).", MU,
