@@ -151,7 +151,8 @@ class Rule:
         return tuple(use for use in self.uses if self.repair is None or (use in own and own[use].reliable))
 
 
-DROPTOP_3 = Remedy("droptop", "remove the three strongest directions", k=3)
+DROPTOP_7 = Remedy("droptop", "remove the seven strongest directions", k=7)
+"""All-but-the-top on the vectors themselves: of all repairs, the one that did least harm in crowded spaces."""
 WITNESSED = Remedy("whiten", "whiten to half of the dimensions", half=True)
 """The repair before and after which agreement with words is compared."""
 
@@ -164,18 +165,18 @@ RULES: tuple[Rule, ...] = (
         "a baseline of 0.15 or less on diverse text",
     ),
     Rule(
+        "crowded",
+        Condition(baseline=(0.4, 1.0), diverse=(0.4, 1.0)),
+        DROPTOP_7,
+        ("similarity", "search"),
+        "a baseline of 0.4 or more",
+    ),
+    Rule(
         "words-agree",
         Condition(baseline=(0.35, 1.0), diverse=(0.35, 1.0), witness=(0.0, 2.0), required=("baseline", "witness")),
         WITNESSED,
         ("similarity", "search"),
         "a baseline of 0.35 or more, in which the repair brought cosines closer to shared words",
-    ),
-    Rule(
-        "crowded",
-        Condition(baseline=(0.4, 1.0), diverse=(0.4, 1.0)),
-        DROPTOP_3,
-        ("similarity",),
-        "a baseline of 0.4 or more",
     ),
 )
 """The rules; the first that holds speaks."""
