@@ -113,12 +113,9 @@ def _unpraised(findings: Mapping[str, Finding]) -> dict[str, Finding]:
 
 def _advise(space: Space, findings: Mapping[str, Finding]) -> Advice:
     """The advice of the rules, with what texts and their model tell beside the vectors."""
-    diverse, change = findings.get("diverse_baseline"), repair_witness(space)
-    return advise(
-        findings,
-        diverse=None if diverse is None else diverse.magnitude,
-        witness=None if change is None else change.value,
-    )
+    diverse = findings.get("diverse_baseline")
+    known = {"diverse": None if diverse is None else diverse.magnitude, "witness": repair_witness(space)}
+    return advise(findings, **known)
 
 
 _OF_NORMS = ("norm_mean", "norm_outliers", "partition_isotropy_log10")
