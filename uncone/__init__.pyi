@@ -8,6 +8,7 @@ __version__: str
 
 from uncone.data.batch import Matrix
 from uncone.data.writing.rewrite import Rewritten
+from uncone.evaluation.advised import Advised
 from uncone.evaluation.papers import PaperTable
 from uncone.evaluation.prescription import Prescription
 from uncone.evaluation.table import Method

@@ -113,12 +113,12 @@ def _unpraised(findings: Mapping[str, Finding]) -> dict[str, Finding]:
 
 def _advise(space: Space, findings: Mapping[str, Finding]) -> Advice:
     """The advice of the rules, with what texts and their model tell beside the vectors."""
-    diverse, change = findings.get("diverse_baseline"), repair_witness(space)
+    diverse = findings.get("diverse_baseline")
     return advise(
         findings,
         dim=space.dim,
         diverse=None if diverse is None else diverse.magnitude,
-        witness=None if change is None else change.value,
+        witness=repair_witness(space),
     )
 
 

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 from uncone.analysis.cosine.units import unit_rows
 from uncone.analysis.intervals.bootstrap import Replicates, bootstrap, differences
+from uncone.analysis.intervals.correlation import spearman
 from uncone.analysis.intervals.intervals import LEAST_UNITS
 from uncone.analysis.intervals.pair_units import pair_units
 from uncone.analysis.intervals.resampling import REPLICATES, score
@@ -131,6 +132,12 @@ class WordPairs:
         """The agreement of vectors (n, d), the texts' in their order; pairs with an unusable one are left out."""
         return self._agreements(self._replicates([vectors], replicates))[0]
 
+    def difference(self, before: Matrix, after: Matrix) -> float | None:
+        """The agreement after minus that before, without an interval; None if one is undefined."""
+        cosines, usable = self._cosines([before, after])
+        first, second = (spearman(row, self.similarity[usable]).value for row in cosines)
+        return None if first is None or second is None else second - first
+
     def change(self, before: Matrix, after: Matrix, replicates: int = REPLICATES) -> AgreementChange:
         """The agreement before and after a repair, on the same pairs and the same draws."""
         estimates = self._replicates([before, after], replicates)
@@ -138,9 +145,14 @@ class WordPairs:
         gain = differences(estimates, correction="none")[1]
         return AgreementChange(first, second, gain.value, gain.low, gain.high, gain.significant)
 
-    def _replicates(self, spaces: Sequence[Matrix], replicates: int) -> Replicates:
+    def _cosines(self, spaces: Sequence[Matrix]) -> tuple[_Floats, NDArray[np.bool_]]:
+        """The cosines of the pairs that are usable in all spaces (spaces, u), and which these are (m,)."""
         cosines = np.stack([_pair_cosines(space, self.left, self.right) for space in spaces])
         usable = np.isfinite(cosines).all(axis=0)
+        return cosines[:, usable], usable
+
+    def _replicates(self, spaces: Sequence[Matrix], replicates: int) -> Replicates:
+        cosines, usable = self._cosines(spaces)
         left, right = self.left[usable], self.right[usable]
         if len(np.unique(left)) < LEAST_UNITS:
             raise ShapeError(
@@ -148,9 +160,7 @@ class WordPairs:
                 f"needs at least {LEAST_UNITS}. Add texts."
             )
         units = pair_units(len(left), (left.tolist(), right.tolist()))
-        return bootstrap(
-            self.similarity[usable], cosines[:, usable], replicates=replicates, seed=self.seed, units=units
-        )
+        return bootstrap(self.similarity[usable], cosines, replicates=replicates, seed=self.seed, units=units)
 
     def _agreements(self, estimates: Replicates) -> list[WordAgreement]:
         texts = len(np.unique(self.left))
@@ -199,7 +209,7 @@ def agreement_of_space(space: Space) -> list[Finding]:
     if isinstance(sample, str):
         return [Finding(_NAME, None, space.n, f"Not measured. {sample}")]
     try:
-        result = sample.pairs.agreement(sample.vectors)
+        result = sample.pairs.agreement(sample.vectors, _DRAWS)
     except ShapeError as error:
         return [Finding(_NAME, None, space.n, f"Not measured. {error}")]
     if result.value is None:
@@ -212,6 +222,8 @@ def agreement_of_space(space: Space) -> list[Finding]:
 
 
 _NAME = "word_agreement"
+_DRAWS = 400
+"""Draws for the interval of a finding, of which nothing depends on the last digit."""
 _COMPARE = "Words are not meaning: compare it before and after a repair, on the same texts."
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from uncone.analysis.advice.rules import FEWEST_VECTORS, RULES, WITNESSED
 from uncone.analysis.advice.topic import DiverseBaseline, caveats, unsuited
-from uncone.analysis.advice.witness import AgreementChange, WordSample, word_sample
+from uncone.analysis.advice.witness import WordSample, word_sample
 from uncone.analysis.cosine.baseline import baseline
 from uncone.analysis.space.space import Space, measure_space
 from uncone.data.texts.diverse import SHIPPED, diverse_texts
@@ -66,8 +66,8 @@ def _first_texts(vectors: Source) -> list[str]:
     return [text for _, text, _ in islice(_made_by_model(vectors).texts.read(), _READ)]
 
 
-def repair_witness(space: Space) -> AgreementChange | None:
-    """What the repair that rules ask about does to the agreement with words; None if no rule asks, or texts are few."""
+def repair_witness(space: Space) -> float | None:
+    """What the repair that rules ask about adds to the agreement with words; None if no rule asks, or texts are few."""
     from uncone.repairs.registry import make_seeded
 
     baselines = [rule.condition.baseline[0] for rule in RULES if "witness" in rule.condition.required]
@@ -81,4 +81,4 @@ def repair_witness(space: Space) -> AgreementChange | None:
         repair.fit(space.sample.at_most(_FITTED).vectors)
     except FitError:
         return None  # nor will the repair be recommended for these vectors
-    return sample.pairs.change(sample.vectors, repair.map(sample.vectors))
+    return sample.pairs.difference(sample.vectors, repair.map(sample.vectors))
