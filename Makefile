@@ -56,6 +56,8 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.encode
 	$(BIN)/python -m benchmarks.tuning
 	$(BIN)/python -m benchmarks.databases
+	$(BIN)/python -m benchmarks.advice
+	$(BIN)/python -m benchmarks.evidence
 
 # The tables of docs/layers.md, docs/evaluate.md and docs/training.md, and those of docs/gallery.md with its pictures.
 tables: $(VENV)/dev.stamp

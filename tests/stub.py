@@ -23,6 +23,7 @@ OTHERS = {
     "uncone.data.batch": ["Matrix"],
     "uncone.data.writing.rewrite": ["Rewritten"],
     "uncone.evaluation.papers": ["PaperTable"],
+    "uncone.evaluation.advised": ["Advised"],
     "uncone.evaluation.prescription": ["Prescription"],
     "uncone.evaluation.table": ["Method"],
     "uncone.exports.export": ["Exported"],

@@ -29,6 +29,7 @@ SMALLEST = {
     "tuning": "--steps 4 --train 100 --rounds 1",
     "databases": "--rows 500 --rounds 1",
     "evaluation": "--datasets stsb --fit-on texts.txt",
+    "advice": "--only bert-tiny --cap 60",
 }
 
 

@@ -8,6 +8,7 @@ __version__: str
 
 from uncone.data.batch import Matrix
 from uncone.data.writing.rewrite import Rewritten
+from uncone.evaluation.advised import Advised
 from uncone.evaluation.papers import PaperTable
 from uncone.evaluation.prescription import Prescription
 from uncone.evaluation.table import Method
@@ -114,6 +115,7 @@ class _CalibrateOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
+    diverse: Any
     workers: int
     engine: Any
     address: str | None
@@ -163,6 +165,7 @@ class _CheckOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
+    diverse: Any
     workers: int
     engine: Any
     address: str | None
@@ -244,6 +247,7 @@ class _PrescribeOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
+    diverse: Any
     seed: int
     progress: Callable[[str, int, int | None], None] | None
     pairs: Any
@@ -316,6 +320,7 @@ class _FixOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
+    diverse: Any
     workers: int
     engine: Any
     address: str | None
@@ -355,6 +360,7 @@ class _LayersOptions(TypedDict, total=False):
     dtype: str
     allow_pickle: bool
     trust_remote_code: bool
+    diverse: Any
     seed: int
     progress: Callable[[str, int, int | None], None] | None
     rows: str
@@ -622,7 +628,7 @@ class Space:
     def map(self, *, options: MapOptions | None = ..., **keywords: Unpack[_MapOptions]) -> Map: ...
     def prescribe(
         self, *, options: PrescribeOptions | None = ..., **keywords: Unpack[_PrescribeOptions]
-    ) -> Prescription: ...
+    ) -> Prescription | Advised: ...
     def similarity(
         self, *, options: SimilarityOptions | None = ..., **keywords: Unpack[_SimilarityOptions]
     ) -> Similarity: ...
@@ -642,7 +648,7 @@ def evaluate(
 ) -> Evaluated: ...
 def prescribe(
     source: Any = None, *, options: PrescribeOptions | None = ..., **keywords: Unpack[_PrescribeOptions]
-) -> Prescription: ...
+) -> Prescription | Advised: ...
 def reproduce(
     model: str | os.PathLike[str],
     folder: str | os.PathLike[str],

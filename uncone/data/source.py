@@ -7,13 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from uncone.data.batch import Batch, Matrix, batch_rows
 from uncone.errors import DtypeError, ShapeError
+
+if TYPE_CHECKING:
+    from uncone.data.texts.texts import TextSource
 
 __all__ = [
     "BLOCK",
@@ -113,6 +116,10 @@ class Source(ABC):
     def with_columns(self) -> Source:
         """The same rows `beside` their other columns, if the source can't be read again in the same order."""
         return self
+
+    def with_texts(self, texts: TextSource) -> Source | None:
+        """The vectors of other texts, made in the same way; None if these vectors aren't made of texts here."""
+        return None
 
     def stored_bytes(self) -> int | None:
         """Bytes that a pass over all rows reads; None if that isn't known without reading them."""

@@ -20,6 +20,7 @@ from uncone.data.batch import Matrix
 from uncone.data.cache import VectorCache, cache_folder
 from uncone.data.source import Rows, Source
 from uncone.data.storage.path import ObjectPath
+from uncone.data.texts.texts import TextSource
 from uncone.data.writing.atomic import writing
 from uncone.encoders.text_vectors import ModelTexts
 from uncone.errors import OutputError
@@ -50,6 +51,9 @@ class CachedTexts(Source):
     def notes(self) -> list[str]:
         """What went wrong with the cache."""
         return self.cache.notes
+
+    def with_texts(self, texts: TextSource) -> CachedTexts:
+        return CachedTexts(self.source.with_texts(texts), self.cache)
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         self.n_encoded = self.n_cached = 0

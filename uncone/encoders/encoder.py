@@ -91,6 +91,8 @@ class Encoder(ABC):
     """Where the model runs, as torch names it."""
     table_note: str | None = None
     """What `input_table` left out, when that has to be known."""
+    unknown_token: Any = None
+    """The token that stands for what the model doesn't know; None when there is none."""
     head_note: str | None = None
     """Why `head` gives none although the model is of a kind that has one."""
 

@@ -32,6 +32,7 @@ __all__ = [
     "Transform",
     "check_count",
     "taken_texts",
+    "unknown_share",
 ]
 
 _POOL = 1024
@@ -59,6 +60,15 @@ class _TextVectors(Source):
         other.texts, other.limit, other.least = texts, None, 1
         return other
 
+    def with_texts(self, texts: TextSource) -> Self:
+        other = copy.copy(self)
+        other.texts, other.limit, other.least, other.name = texts, None, 2, texts.name
+        return other
+
+    def unknown_share(self) -> float:
+        """The share of the letters of the texts that the model has no token for."""
+        return 0.0
+
     def prompted(self) -> Iterator[str]:
         """What a model has to be prepared for: the texts with their prompt, or nothing."""
         return iter(())
@@ -82,6 +92,24 @@ class _TextVectors(Source):
             yield Rows(vectors, [unit.text for unit in units], labels)
         self.n_truncated, self.note = truncated, self.describe(truncated)
         check_count(self.name, read, self.least)
+
+
+def unknown_share(passages: Sequence[Passage], unknown_token: Any) -> float:  # noqa: ANN401 - an id
+    """The share of the letters and digits of passages that no token stands for, or an unknown one alone."""
+    letters = known = 0
+    for passage in passages:
+        covered = np.zeros(len(passage.text), np.bool_)
+        # Of a text that was cut, nothing is known beyond the last token.
+        end = len(passage.text) if passage.whole else int(passage.ends.max(initial=0))
+        for token, start, stop, special in zip(
+            passage.tokens, passage.starts, passage.ends, passage.special, strict=True
+        ):
+            if not special and (unknown_token is None or token != unknown_token):
+                covered[start:stop] = True
+        counted = np.array([letter.isalnum() for letter in passage.text[:end]], np.bool_)
+        letters += int(counted.sum())
+        known += int((covered[:end] & counted).sum())
+    return 1 - known / letters if letters else 0.0
 
 
 class ModelTexts(_TextVectors):
@@ -152,6 +180,18 @@ class _EncoderTexts(_TextVectors):
         other = copy.copy(self)
         other.encoder = model
         return other
+
+    def with_texts(self, texts: TextSource) -> Self:
+        other = super().with_texts(texts)
+        # What one is prepared for, the other doesn't know.
+        other.encoder, other._prepared = copy.copy(self.encoder), False
+        return other
+
+    def unknown_share(self) -> float:
+        self.prepare()
+        texts = [unit.text for unit in taken_texts(self.texts, self.limit)]
+        passages = self.encoder.passages(texts, Window(cut=True))
+        return unknown_share([cut[0] for cut in passages if cut], self.encoder.unknown_token)
 
     def prompted(self) -> Iterator[str]:
         return (self.pooling.prompt + unit.text for unit in taken_texts(self.texts, self.limit))

@@ -91,6 +91,7 @@ class Transformer(Encoder):
                 "words cannot be found. Save the model with its tokenizer.json."
             )
         self._backend.no_padding()
+        self.unknown_token = tokenizer.unk_token_id
         self.window = _longest_input(self.model, tokenizer, most)
         self._pad = self._usable_pad(tokenizer.pad_token_id, getattr(model.config, "pad_token_id", None))
         self.layers, self.dim = self._probe()

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from uncone.data.batch import Batch, Matrix
 from uncone.data.source import BLOCK, Rows, Source, regrid
 from uncone.data.storage.path import path_of
+from uncone.data.texts.texts import TextSource
 from uncone.data.vectors.memory import ArrayVectors
 from uncone.errors import FitError, NoUsableRowsError
 from uncone.run.measure import Plan, measure, step_progress
@@ -123,6 +124,11 @@ class Mapped(Source):
         self.rereadable, self.unit_length = source.rereadable, source.unit_length
         self.source, self.repair = source, repair
         self.flops_per_row = source.flops_per_row + repair.flops_per_row
+
+    def with_texts(self, texts: TextSource) -> Source | None:
+        """The repaired vectors of other texts, if these are made of texts."""
+        others = self.source.with_texts(texts)
+        return None if others is None else Mapped(others, self.repair)
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         """The repaired rows from start to stop."""

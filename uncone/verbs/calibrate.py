@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from uncone.analysis.calibration.background import BackgroundSurvey
     from uncone.analysis.calibration.calibration import CalibratedScore, Calibration, LabeledScores
     from uncone.analysis.calibration.results import Background, LabeledPairs, Threshold
+    from uncone.analysis.measures.finding import Finding
     from uncone.data.batch import IntVector, Matrix
     from uncone.data.source import Source
     from uncone.data.tasks.pair_file import PairFile
@@ -69,7 +70,23 @@ def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  
     inputs = {"limit": options.limit, "labeled": options.pairs, "document": options.document}
     provenance = _provenance(calibration, sides, {"precision": "float64" if options.float64 else "float32", **inputs})
     saved = None if options.save is None else os.fspath(options.save)
-    return Calibrated(calibration, _meanings(calibration, options.scores, truth), provenance, saved)
+    topic = _topic(sides, own, options)
+    return Calibrated(calibration, _meanings(calibration, options.scores, truth), provenance, saved, topic)
+
+
+def _topic(sides: _Sides, own: BackgroundSurvey, options: CalibrateOptions) -> dict[str, Finding]:
+    """The model's baseline on diverse text and the topic's share of that of the texts; empty for vectors."""
+    from uncone.analysis.advice.topic import topic_findings
+    from uncone.analysis.measures.finding import Finding
+    from uncone.verbs.spaces.evidence import diverse_baseline
+
+    if sides.queries is not None:  # their scores are those of two sides
+        return {}
+    diverse = diverse_baseline(sides.documents, options.diverse, options.plan, options.seed)
+    of = own.background
+    baseline = Finding("baseline", of.mean, of.rows, "", low=of.mean_low, high=of.mean_high)
+    findings = [] if diverse is None else topic_findings(baseline, diverse, "texts")
+    return {finding.name: finding for finding in findings}
 
 
 def _load_old(old: str | os.PathLike[str] | Calibration | None) -> Calibration | None:

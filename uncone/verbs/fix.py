@@ -6,18 +6,21 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from uncone.analysis.advice.witness import WordSample, word_sample
 from uncone.data.storage.path import path_of
 from uncone.data.vectors.databases.url import is_database, without_secrets
 from uncone.data.writing.atomic import check_outside
-from uncone.errors import FitError
-from uncone.verbs.check import diagnose
+from uncone.errors import FitError, ShapeError
+from uncone.verbs.check import diagnosis_of, measured
 from uncone.verbs.options.check import CheckOptions
 from uncone.verbs.options.fix import ApplyOptions, ExportOptions, FixOptions
 from uncone.verbs.spaces.encoding import Encoding, Progress, open_space, open_texts_of
 from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
+    from uncone.analysis.advice.witness import AgreementChange
     from uncone.data.batch import Matrix
+    from uncone.data.source import Source
     from uncone.data.writing.rewrite import Rewritten
     from uncone.exports.export import Exported
     from uncone.repairs.repair import Repair
@@ -58,20 +61,23 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
     space = _space(source, options)
     space.check_rereadable()
     space.check_output(out)
-    before = diagnose(space.before, _checking(options, "before"))
+    checking = _checking(options, "before")
+    measured_space = measured(space.before, checking)
+    before, words = diagnosis_of(measured_space, checking), measured_space.derived(word_sample)
+    del measured_space  # with its sample of vectors
     if not options.skip_bad and before["bad_rows"].value:
         raise FitError(
             f"{before['bad_rows'].meaning} A repair can't use them. Fix them, or leave them out with --skip-bad."
         )
     _check_differ(before, space.before.dim, options.float64)
     repair.fit_source(space.rows, options.plan, _step(options.progress, method))
-    after, output = _diagnose_and_write(space, repair, options)
+    after, change, output = _diagnose_and_write(space, repair, options, words)
     provenance = space.provenance(
         before, options.plan, method=method, options=parameters, seed=options.seed, limit=options.limit
     )
     if options.prescription is not None:
         provenance["prescription"] = options.prescription.to_dict()
-    result = Repaired(before, after, method, repair, provenance, space.notes(repair), history_of(repair))
+    result = Repaired(before, after, method, repair, provenance, space.notes(repair), history_of(repair), change=change)
     if out is not None and output is not None:
         notes = [f"{output.path.name} has no place for {', '.join(output.dropped)}."] if output.dropped else []
         notes += [f"{output.unusable:,} vectors could not be repaired and are NaN."] if output.unusable else []
@@ -83,20 +89,36 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
     return result
 
 
-def _diagnose_and_write(space: RepairSpace, repair: Repair, options: FixOptions) -> tuple[Diagnosis, Rewritten | None]:
-    """The diagnosis of the repaired vectors, and what was written of them: in one pass, if this machine does all."""
+def _diagnose_and_write(
+    space: RepairSpace, repair: Repair, options: FixOptions, words: WordSample | str | None
+) -> tuple[Diagnosis, AgreementChange | None, Rewritten | None]:
+    """The diagnosis of the repaired vectors, the change of their agreement with words, and what was written of them.
+
+    All in one pass, if this machine does all.
+    """
     from uncone.data.writing.rewrite import FOLDER, output_suffix
 
     checking, out, engine = _checking(options, "after"), options.out, options.executor
     if out is not None and engine is None and output_suffix(out, folder=True) != FOLDER:
         with space.output(repair, out) as (rows, output):
-            after = diagnose(rows, checking, repaired=True)
+            after, change = _diagnose_repaired(rows, checking, words)
             output.finish()
-        return after, output.result
-    after = diagnose(space.after(repair), checking, repaired=True)
+        return after, change, output.result
+    after, change = _diagnose_repaired(space.after(repair), checking, words)
     if out is None:
-        return after, None
-    return after, space.write(repair, out, _step(options.progress, "writing"), engine, options.any_kernel)
+        return after, change, None
+    return after, change, space.write(repair, out, _step(options.progress, "writing"), engine, options.any_kernel)
+
+
+def _diagnose_repaired(
+    source: Source, checking: CheckOptions, words: WordSample | str | None
+) -> tuple[Diagnosis, AgreementChange | None]:
+    space = measured(source, checking)
+    try:
+        change = words.change(space) if isinstance(words, WordSample) else None
+    except ShapeError:  # too few rows are usable after the repair, as the findings say
+        change = None
+    return diagnosis_of(space, checking, repaired=True), change
 
 
 def _space(source: Any, options: FixOptions) -> RepairSpace:  # noqa: ANN401 - as for fix

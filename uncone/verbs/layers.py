@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from uncone.errors import UnconeError
 from uncone.verbs.options.layers import LayersOptions
 from uncone.verbs.spaces.encoding import is_paragraphs, open_texts_of
 from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
+    from uncone.analysis.advice.topic import DiverseBaseline
     from uncone.analysis.layers.layer import Layer
+    from uncone.analysis.layers.settings import StudySettings
+    from uncone.data.texts.selection import Selection
     from uncone.data.texts.texts import TextSource
     from uncone.encoders.encoder import Encoder
     from uncone.report.documents.layers import LayerComparison, LayerStudy
     from uncone.run.parts import Cluster
 
 __all__ = ["compare_layers", "layers"]
+
+_READ = 500
+"""Texts that are looked at for their language and length."""
 
 
 @verb(LayersOptions)
@@ -50,7 +59,8 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
     has_state = options.state is not None or resume
     saved = checkpoints_in(options.state, encoder, request, options.save_every) if has_state else None
     measure = partial(study, encoder, progress=progress, threads=options.workers, cluster=cluster)
-    run = measure(selection, settings, checkpoints=saved, resume=resume)
+    diverse = _diverse(encoder, selection, settings, options)
+    run = measure(selection, settings, checkpoints=saved, resume=resume, diverse=diverse)
     levels = list(run.layers)
     notes = [*notes_of(run, encoder, settings), *([] if run.deep is None else run.deep.notes)]
     sizes: list[StudySize] = []
@@ -89,6 +99,40 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
     if not options.keep_state:
         result.settle()
     return result
+
+
+def _diverse(
+    encoder: Encoder, selection: Selection, settings: StudySettings, options: LayersOptions
+) -> list[DiverseBaseline]:
+    """The baseline of every layer on texts on many subjects; empty if it is not wanted."""
+    from uncone.analysis.advice.topic import DiverseBaseline, caveats, unsuited
+    from uncone.analysis.layers.study import study
+    from uncone.data.texts.diverse import SHIPPED, diverse_texts
+    from uncone.data.texts.selection import Selection as Texts
+    from uncone.encoders.encoder import Window
+    from uncone.encoders.text_vectors import unknown_share
+
+    source = diverse_texts(options.diverse)
+    if source is None:
+        return []
+    # A copy, because some encoders know only the texts that they were prepared for.
+    own, other = [unit.text for unit in islice(selection.read(), _READ)], copy.copy(encoder)
+    texts = Texts(source, split=is_paragraphs(source) if options.split is None else options.split)
+    diverse = [unit.text for unit in texts.read()]
+    plain = replace(settings, words=(), mev_words=0, deep=False, keep_sentences=False)
+    try:
+        other.prepare(diverse)
+        passages = [cut[0] for cut in other.passages(diverse, Window(cut=True)) if cut]
+        if reason := unsuited(unknown_share(passages, other.unknown_token), source.name):
+            return [DiverseBaseline.missing(source.name, reason)] * encoder.layers
+        run = study(other, texts, plain, threads=options.workers)
+    except UnconeError as error:
+        if source.name != SHIPPED:
+            raise
+        return [DiverseBaseline.missing(source.name, str(error).rstrip("."))] * encoder.layers
+    caveat = caveats(own, diverse, source.name, of_texts=not settings.rule.has_words)
+    n = run.survey.distinct
+    return [DiverseBaseline.of(layer["baseline"], n, source.name, caveat) for layer in run.layers]
 
 
 @verb(LayersOptions)

@@ -15,6 +15,8 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from uncone.analysis.advice.rules import AdviceValues
+from uncone.analysis.advice.witness import AgreementChange
 from uncone.analysis.calibration.calibration import CalibratedScore, Calibration
 from uncone.analysis.calibration.results import Background
 from uncone.analysis.cosine.baseline import ScoreMeaning
@@ -29,7 +31,9 @@ from uncone.analysis.similarity.results import Crowd, Group, Groups, Labels, Pai
 from uncone.analysis.space.chart_data import Pictures
 from uncone.data.cache import Entry
 from uncone.errors import FormatError, OptionError
+from uncone.evaluation.advised import AdvisedValues
 from uncone.evaluation.table import Row, TaskRow
+from uncone.report.documents.advice import KnownUse
 from uncone.report.documents.evaluate.scores import Gain
 from uncone.report.documents.layers import LARGE_FIELDS
 from uncone.report.documents.plan import How
@@ -172,13 +176,14 @@ def _finding(kind: str = "") -> Any:  # noqa: ANN401 - a type
 
 
 def _findings() -> Any:  # noqa: ANN401 - a type
-    """The findings of `check`: all of uncone's own, and perhaps some of packages, installed here or not."""
+    """The findings of `check`: all of uncone's own (some only for texts), and perhaps some of packages."""
     keys: list[Any] = []
     for family in (family for family in all_families() if "check" in family.verbs):
         for measure in family.measures:
             described = msgspec.Meta(title=measure.title, description=measure.definition)
             kind: Any = Annotated[_finding(measure.unit.json), described]
-            keys.append((measure.name, _or_unset(kind), msgspec.UNSET) if family.package else (measure.name, kind))
+            some = family.package or family.partial
+            keys.append((measure.name, _or_unset(kind), msgspec.UNSET) if some else (measure.name, kind))
     return msgspec.defstruct("Findings", keys, kw_only=True)
 
 
@@ -192,7 +197,7 @@ def _shapes() -> dict[str, list[Any]]:
     repaired = _object("Repaired", {**version, **_repair(), "before": diagnosis, "after": diagnosis})
     study, study_options, differences = _study()
     studies = _list(_object("ComparedStudy", study, study_options))
-    prescription = _prescription()
+    prescription, by_rule = _prescription(), _object("ByRule", {**version, "advised": _values(AdvisedValues)})
     demo = {"check": diagnosis, "calibrate": calibrated, "fix": repaired, "prescribe": prescription}
     entries = dict.fromkeys(("entries", "cleared"), _list(Entry))
     return {
@@ -206,7 +211,7 @@ def _shapes() -> dict[str, list[Any]]:
         "calibrate": [calibrated],
         "plan": [_object("Planned", {**version, **_plan()})],
         "encode": [_values(Encoded, schema=int, verb=str)],
-        "fix": [repaired, _object("Prescribed", {**version, "prescription": prescription})],
+        "fix": [repaired, _object("Prescribed", {**version, "prescription": prescription}), by_rule],
         "evaluate": [_object("Evaluated", {**version, **_evaluation()}, {"made_as": _OBJECT})],
         "tune": [_object("Tuned", {**version, **_tuning(study, study_options, differences)})],
         "ablate layers": [_object("LayerAblation", {**version, **_layer_ablation()})],
@@ -226,6 +231,7 @@ def _space() -> dict[str, Any]:
         "scores": _list(ScoreMeaning),
         "charts": _values(Pictures, ["points"]),
         "provenance": _OBJECT,
+        "advice": _values(AdviceValues) | None,
     }
 
 
@@ -299,9 +305,9 @@ def _map() -> dict[str, Any]:
 
 
 def _calibration() -> dict[str, Any]:
-    calibration = _values(Calibration, ["matches_encoder"])
-    values = {"level": Level, **_SUMMARY, "scores": _list(CalibratedScore), "calibration": calibration}
-    return {**values, "saved": _PATH, "provenance": _OBJECT}
+    scores, calibration = _list(CalibratedScore), _values(Calibration, ["matches_encoder"])
+    values = {"level": Level, **_SUMMARY, "scores": scores, "calibration": calibration}
+    return {**values, "saved": _PATH, "topic": types.GenericAlias(dict, (str, _finding())), "provenance": _OBJECT}
 
 
 def _repair() -> dict[str, Any]:
@@ -310,6 +316,8 @@ def _repair() -> dict[str, Any]:
         "method": str,
         "repair": _object("Repair", {"steps": _list(step), "dim_in": int, "dim_out": int}),
         **_SUMMARY,
+        "use": KnownUse,
+        "agreement": AgreementChange | None,
         "was_healthy": bool,
         "warning": str,
         "reminder": str,
@@ -389,9 +397,8 @@ def _ablation() -> dict[str, Any]:
 
 def _layer_ablation() -> dict[str, Any]:
     variant = {"variant": str, "kind": str, "layer": int | None, "accuracy": Score, "difference": Difference | None}
-    variants = _list(_object("Variant", {**variant, "runs": _list(LayerRun)}))
     sizes = {"layers": int, "majority": float, "independent_items": int, "seconds": float}
-    return {**_ablation(), **sizes, "variants": variants}
+    return {**_ablation(), **sizes, "variants": _list(_object("Variant", {**variant, "runs": _list(LayerRun)}))}
 
 
 def _data_ablation() -> dict[str, Any]:

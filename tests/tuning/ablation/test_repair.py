@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import uncone
-from uncone.analysis.spectrum.isotropy import log10_isotropy, mean_offset
+from uncone.analysis.space.spectrum.isotropy import log10_isotropy, mean_offset
 from uncone.errors import FormatError, OptionError, SourceError
 from uncone.tuning.ablation.repair import (
     agreement,

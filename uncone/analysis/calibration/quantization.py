@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from uncone.analysis.number_format import cosine, plain
-from uncone.analysis.spectrum.eigenvalues import effective_rank
+from uncone.analysis.space.spectrum.eigenvalues import effective_rank
 from uncone.data.batch import Vector
 from uncone.stats.unit_vectors import UnitScatter
 

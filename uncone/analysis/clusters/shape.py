@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from uncone.analysis.clusters.kmeans import scaled
 from uncone.analysis.layers.deep_results import TypeCosines
-from uncone.analysis.spectrum.spectrum import corrected_ratio
+from uncone.analysis.space.spectrum.spectrum import corrected_ratio
 from uncone.data.bags import Bags, run_starts
 from uncone.data.batch import IntVector, Keys, Matrix, Vector, WordBags
 from uncone.data.lazy_property import once

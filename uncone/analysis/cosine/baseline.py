@@ -85,14 +85,11 @@ def baseline(space: Space) -> Finding:
     return Finding("baseline", value, space.n, meaning, _ADVICE[level], low, high, CROWDED, level)
 
 
-_FIND_OUT = "Labeled pairs can show whether a repair helps: uncone fix --method auto --pairs."
 _ADVICE = {
     Level.HEALTHY: "Nothing to do: a score far above the background means something.",
     Level.CROWDED: "Compare scores with the unrelated pairs of this space, and don't reuse a threshold from another "
-    "one. The model may cause the crowding, or a topic that all texts share: vectors alone can't show which. "
-    + _FIND_OUT,
-    Level.COLLAPSED: "Cosines hardly separate these vectors. Look at how they are made (layer, pooling, prompt). "
-    + _FIND_OUT,
+    "one.",
+    Level.COLLAPSED: "Cosines hardly separate these vectors. Look at how they are made (layer, pooling, prompt).",
 }
 
 

@@ -26,7 +26,7 @@ _MANY_COPIES = 0.2
 
 def layer_story(layers: Sequence[Layer], words: WordTable | None, row: str = "words", least: int = 5) -> list[str]:
     """What the curves show, the most important first; nothing is said that the intervals do not carry."""
-    sentences = [_crowding(layers, row)]
+    sentences = [_crowding(layers, row), *_topic(layers)]
     if "selfsim_adjusted" in layers[0].findings and len(layers) > 1:
         sentences += [*_self_similarity(layers), *_sentence_similarity(layers), *_steps(layers), *_mev(layers)]
     sentences += [*_rogue(layers), *_sinks(layers)]
@@ -48,6 +48,22 @@ def _crowding(layers: Sequence[Layer], row: str) -> str:
     ends = f"{cosine(baselines[first])} at layer {first} and {cosine(baselines[last])} at layer {last}"
     peak = "" if top in (first, last) else f", with a peak of {cosine(most)} at layer {top}"
     return f"{verdict}: two random {noun} score {ends}{peak}."
+
+
+def _topic(layers: Sequence[Layer]) -> list[str]:
+    """Whose the crowding is at the most crowded layer, if the model was measured on diverse text; or why it was not."""
+    findings = layers[0].findings
+    if "diverse_baseline" not in findings:
+        return []
+    if not any(math.isfinite(layer.value("diverse_baseline")) for layer in layers):
+        return [findings["diverse_baseline"].meaning]
+    shares = [layer for layer in layers if math.isfinite(layer.value("topic_share"))]
+    if not shares:
+        return []
+    top = max(shares, key=lambda layer: layer.value("baseline"))
+    where = f"At layer {top.number}: " if len(layers) > 1 else ""
+    meaning = top["topic_share"].meaning
+    return [f"{where}{_lower(meaning) if where else meaning}"]
 
 
 def _self_similarity(layers: Sequence[Layer]) -> list[str]:

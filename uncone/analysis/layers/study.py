@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from uncone.analysis.advice.topic import DiverseBaseline
 from uncone.analysis.context.matched import matched_intrasim
 from uncone.analysis.context.mev import mev_of_words
 from uncone.analysis.layers.deep_results import Deep
@@ -94,8 +95,11 @@ def study(
     progress: Progress | None = None,
     threads: int = 0,
     cluster: Cluster | None = None,
+    diverse: Sequence[DiverseBaseline] = (),
 ) -> LayerRun:
     """Survey the texts, encode them once, in `threads` or on a cluster, measure every layer, and examine it.
+
+    `diverse` are the baselines of every layer on texts on many subjects, if they are known.
 
     Raises:
         ShapeError: too few texts, or no word in enough of them.
@@ -132,6 +136,8 @@ def study(
     )
     _check_rows(selection, result)
     layers = _layers(result, settings, mev_words, room, surveyed)
+    for layer, baseline in zip(layers, diverse, strict=False):
+        layer.diverse = baseline
     examined = examine_layers(layers)
     deep = None
     if settings.deep:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from uncone.analysis.advice.topic import diverse_of_space
+from uncone.analysis.advice.witness import agreement_of_space
 from uncone.analysis.cosine.baseline import baseline, central_rows, quantiles, uniformity
 from uncone.analysis.cosine.rogue import rogue
 from uncone.analysis.measures.measure import Curve, Family, Measure
 from uncone.analysis.measures.unit import (
+    CORRELATION,
     COSINE,
     COUNT,
     DIMENSION,
@@ -21,10 +24,11 @@ from uncone.analysis.measures.unit import (
 )
 from uncone.analysis.neighbors.neighborhood import neighborhood_of_space
 from uncone.analysis.space.health import health, norms
-from uncone.analysis.spectrum.spectrum import mean_over_rms, partition, spectrum
+from uncone.analysis.space.spectrum.spectrum import mean_over_rms, partition, spectrum
 
 __all__ = [
     "CAI",
+    "DIVERSE",
     "ETHAYARAJH",
     "FACCO",
     "FAMILIES",
@@ -54,6 +58,20 @@ FACCO = "Facco et al. 2017, Estimating the intrinsic dimension of datasets by a 
 BASELINE = Measure("baseline", "Unrelated pairs", COSINE,
     "(|Σu|² − n)/(n² − n) with u = x/|x|: the exact mean cosine over all pairs.", ETHAYARAJH, "check fix",
     heading=("baseline", ""))
+DIVERSE = (
+    Measure("diverse_baseline", "On many subjects", COSINE,
+        "The baseline of the same model, layer and pooling on texts on many subjects: sentences that ship with uncone, "
+        "or those of --diverse.", shown_in="check fix layers",
+        heading=("baseline", "diverse"), curve=Curve("How similar {row}s on many subjects are", "mean cosine, baseline",
+        "Mean cosine of two unrelated {row}s on many subjects. What the baseline of your texts has beyond it is your "
+        "topic's.")),
+    Measure("topic_share", "Crowding by the topic", SHARE,
+        "1 − b/a from 0 to 1, a the baseline of the texts and b that on many subjects. It isn't measured if a is below "
+        "0.05.", shown_in="check", heading=("topic's", "share")),
+)
+AGREEMENT = Measure("word_agreement", "Agreement with words", CORRELATION,
+    "Rank correlation of the cosine with that of TF-IDF weights, over pairs of 400 texts with their 5 nearest by "
+    "TF-IDF and 5 random ones.", shown_in="fix")
 PAIRS = Measure("pair_cosine_quantiles", "95 % of unrelated pairs", QUANTILES,
     "Quantiles of the cosine over random pairs of vectors; every pair up to 2,048 vectors.", shown_in="check fix")
 MEAN = Measure("mean_over_rms", "Distance from zero mean", SCORE, "|mean of x| / √(mean of |x|²).", MU,
@@ -142,6 +160,10 @@ _SAMPLE = ("pairs", "prints")
 
 FAMILIES = (
     Family((BASELINE,), baseline, ("check",), ("units", *_SAMPLE), "mean cosine over all pairs, exact"),
+    Family(DIVERSE, diverse_of_space, ("check",), ("units", *_SAMPLE), "the same on texts on many subjects, which is "
+        "the model's part, and the share that is the topic's; for texts with a model", partial=True),
+    Family((AGREEMENT,), agreement_of_space, ("check",), ("pairs",), "whether texts that share words score higher: "
+        "compare it before and after a repair; for vectors with texts", partial=True),
     Family((PAIRS,), quantiles, ("check",), _SAMPLE, "quantiles of the cosine of random pairs"),
     Family((MEAN,), mean_over_rms, ("check",), ("moments", "pairs"), "how far the space is from zero mean"),
     Family(ROGUE, rogue, ("check",), ("units", *_SAMPLE),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from uncone.analysis.advice.topic import diverse_of_layer
 from uncone.analysis.context.context import baseline_of, intra_sentence, self_similarity, type_similarity
 from uncone.analysis.context.mev import mev_findings
 from uncone.analysis.cosine.rogue import rogue
-from uncone.analysis.measures.check import CAI, ETHAYARAJH, MEAN, NORM_MEAN, PARTITION, ROGUE, SPECTRUM
+from uncone.analysis.measures.check import CAI, DIVERSE, ETHAYARAJH, MEAN, NORM_MEAN, PARTITION, ROGUE, SPECTRUM
 from uncone.analysis.measures.measure import Curve, Family, Measure
 from uncone.analysis.measures.unit import COSINE, COUNT, SCORE
 from uncone.analysis.space.health import norms, sinks
-from uncone.analysis.spectrum.spectrum import mean_over_rms, partition, spectrum
+from uncone.analysis.space.spectrum.spectrum import mean_over_rms, partition, spectrum
 
 __all__ = ["FAMILIES"]
 
@@ -69,6 +70,8 @@ SINKS = Measure("sinks", "Sinks", COUNT, "Vectors with a norm over 10 times the 
 
 FAMILIES = (
     Family((BASELINE,), baseline_of, ("layers",), ("units",), "mean cosine of two vectors from different texts, exact"),
+    Family(DIVERSE, diverse_of_layer, ("layers",), ("units",), "the same on texts on many subjects, which is the "
+        "model's part, and the share that is the topic's", partial=True),
     Family(SELFSIM, self_similarity, ("layers",), ("units", "words", "rows"),
         "mean cosine of a word's occurrences in different texts, over words in at least 5 (`--min-contexts`)"),
     Family(INTRASIM, intra_sentence, ("layers",), ("moments", "units", "sentences", "rows"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from uncone.analysis.advice.rules import LOW, Advice, spoken
 from uncone.analysis.cosine.baseline import ScoreMeaning
 from uncone.analysis.intervals.intervals import FEW, LEAST_UNITS
 from uncone.analysis.measures.finding import Finding, Level, worst
@@ -14,7 +15,7 @@ from uncone.analysis.number_format import cosine, count, percent
 from uncone.analysis.space.space import Space
 from uncone.run.threads import one_blas_thread
 
-__all__ = ["Verdict", "examine", "judge"]
+__all__ = ["Verdict", "advise", "examine", "judge"]
 
 
 def examine(space: Space) -> dict[str, Finding]:
@@ -51,10 +52,29 @@ class Verdict:
         return " ".join(part for part in (self.headline, self.details, self.why, self.todo) if part)
 
 
-def judge(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning] = (), *, repaired: bool = False) -> Verdict:
+def advise(
+    findings: Mapping[str, Finding],
+    *,
+    dim: int | None = None,
+    diverse: float | None = None,
+    witness: float | None = None,
+) -> Advice:
+    """The advice of the rules on a space, from its findings and what else is known: see `advice.rules`."""
+    baseline, vectors = findings["baseline"].magnitude, _distinct(findings)
+    return spoken(baseline, vectors=vectors, dim=dim, diverse=diverse, witness=witness)
+
+
+def judge(
+    findings: Mapping[str, Finding],
+    scores: Sequence[ScoreMeaning] = (),
+    *,
+    repaired: bool = False,
+    advice: Advice | None = None,
+) -> Verdict:
     """The verdict on a space from its findings; on fewer than 30 distinct vectors there is none.
 
-    A repaired space is at best more isotropic: only labeled pairs can show whether it is better.
+    A repaired space is at best more isotropic: only labeled pairs can show whether it is better. Without `advice`, it
+    is that on vectors alone.
     """
     baseline, distinct, details = findings["baseline"], _distinct(findings), _details(findings, scores)
     if baseline.value is None:
@@ -72,15 +92,24 @@ def judge(findings: Mapping[str, Finding], scores: Sequence[ScoreMeaning] = (), 
     share = f"one direction carries {percent(findings['top1_share'].magnitude or 0.0)} of the variance"
     headline = f"{word}: unrelated vectors score {mean} on average{f', but {share}' if narrow else ''}."
     todo = findings["top1_share" if narrow else "baseline"].advice
-    if healthy:
-        todo = "" if repaired else "Leave it as it is."
+    if repaired:
+        todo = "" if healthy else todo
+    elif not narrow:
+        todo = _todo(todo, healthy, advice or advise(findings))
     return Verdict(
         Level.NOTE if repaired and healthy else level,
         headline,
         details,
-        "" if healthy else _reason(findings, spread),
+        "" if healthy else " ".join(filter(None, (_reason(findings, spread), _topic(findings)))),
         transposed.advice if transposed.magnitude else todo,
     )
+
+
+def _todo(comparison: str, healthy: bool, advice: Advice) -> str:
+    """What to do: how to read the scores of a crowded space, and whether a repair is known to help."""
+    if healthy and advice.rule is None and (advice.baseline or 0.0) <= LOW:
+        return "Leave it as it is."
+    return advice.text if healthy else f"{comparison} {advice.text}"
 
 
 def _distinct(findings: Mapping[str, Finding]) -> int:
@@ -111,6 +140,14 @@ def _caution(findings: Mapping[str, Finding]) -> list[str]:
     if baseline.low is None:
         return [f"Measured on only {vectors}: too few to say how certain this is."]
     return [f"Measured on only {vectors}: the mean may be {cosine(baseline.low)} to {cosine(baseline.high)}."]
+
+
+def _topic(findings: Mapping[str, Finding]) -> str:
+    """Whose the crowding is, if the model was measured on diverse text; or why it was not."""
+    diverse, share = findings.get("diverse_baseline"), findings.get("topic_share")
+    if diverse is None or share is None:
+        return ""
+    return diverse.meaning if diverse.value is None else share.meaning if share.value is not None else ""
 
 
 def _reason(findings: Mapping[str, Finding], spread: Level) -> str:

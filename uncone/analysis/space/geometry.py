@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from uncone.stats.sentence_similarity import SentenceSimilarity
 from uncone.stats.statistic import Statistic
 from uncone.stats.unit_vectors import GroupedUnitSum, UnitSum
 from uncone.stats.word_sums import WordSums
+
+if TYPE_CHECKING:
+    from uncone.analysis.advice.topic import DiverseBaseline
 
 __all__ = ["Collected", "Geometry", "LayerGeometry"]
 
@@ -191,6 +194,8 @@ class LayerGeometry(Geometry):
     """Vectors of the sample that the findings are taken from, where more are kept to look behind the cone."""
     distinct_share: float = 1.0
     """The share of the texts that repeat no other."""
+    diverse: DiverseBaseline | None = None
+    """The baseline of this layer on texts on many subjects."""
 
     @property
     def distinct(self) -> int:

@@ -27,6 +27,7 @@ from uncone.stats.unit_vectors import UnitSum
 from uncone.stats.unusable import Unusable
 
 if TYPE_CHECKING:
+    from uncone.analysis.advice.topic import DiverseBaseline
     from uncone.analysis.neighbors.neighborhood import Neighborhood
 
 __all__ = ["SAMPLE_ROWS", "Once", "Space", "measure_space", "with_reference"]
@@ -56,6 +57,8 @@ class Space(Geometry):
     exact: PartitionSums | None = None
     neighborhood: Neighborhood | None = None
     """The neighborhoods among all vectors, when they were looked for."""
+    diverse: DiverseBaseline | None = None
+    """The baseline of the same model on texts on many subjects."""
 
     @once
     def sample(self) -> SampledRows:

@@ -18,6 +18,7 @@ from uncone.verbs.options.encode import EncodeOptions
 from uncone.verbs.options.fix import ApplyOptions, ExportOptions, FixOptions, FixOutput, PrescribeOptions
 
 if TYPE_CHECKING:
+    from uncone.evaluation.advised import Advised
     from uncone.evaluation.prescription import Prescription
 
 __all__ = ["apply", "encode", "export", "fix"]
@@ -52,7 +53,8 @@ def fix(
         str,
         Parameter(
             help="center, standardize, droptop, whiten, mute, clustered, flow or normalize; several, with commas, are "
-            "applied in order. auto tries them on --pairs and uses the best, or none.",
+            "applied in order. auto tries them on --pairs and uses the best, or none; without pairs, it follows a rule "
+            "with a measured record.",
             allow_leading_hyphen=True,
         ),
     ],
@@ -83,17 +85,20 @@ def fix(
         return deliver(run(source, method, options=options, progress=progress), output)
 
 
-def _choose(source: str, options: PrescribeOptions) -> Prescription:
+def _choose(source: str, options: PrescribeOptions) -> Prescription | Advised:
     from uncone.verbs.evaluate import prescribe
 
     return prescribe(source, options=options)
 
 
-def _report(advice: Prescription, output: FixOutput) -> bool:
+def _report(advice: Prescription | Advised, output: FixOutput) -> bool:
     """Print the advice; if it is to leave the space alone, that is the report."""
+    from uncone.evaluation.advised import Advised as WithoutPairs
+    from uncone.report.documents.advice import ByRule
     from uncone.report.documents.fix import Prescribed
 
-    result, has_repair = Prescribed(advice), advice.recommended is not None
+    result = ByRule(advice) if isinstance(advice, WithoutPairs) else Prescribed(advice)
+    has_repair = advice.recommended is not None
     if not has_repair:
         deliver(result, output)
     if output.json != "-":

@@ -132,8 +132,8 @@ def compare_contenders(
 def isotropy(rows: Matrix, units: NDArray[np.float64] | None = None) -> tuple[float | None, float | None]:
     """The IsoScore of rows (n, d), corrected for n, and the mean cosine of two of them; None where undefined.
 
-    The correction is that of `analysis.spectrum.isoscore`: unbiased estimates of tr(Sigma^2) and (tr Sigma)^2. `units`
-    are the rows at length 1, where they are known already.
+    The correction is that of `analysis.space.spectrum.isoscore`: unbiased estimates of tr(Sigma^2) and (tr Sigma)^2.
+    `units` are the rows at length 1, where they are known already.
     """
     units = unit_rows(rows) if units is None else units
     usable = np.isfinite(units[:, 0])

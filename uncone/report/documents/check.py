@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from uncone.analysis.advice.rules import USE_NAMES, Advice
 from uncone.analysis.cosine.baseline import ScoreMeaning
 from uncone.analysis.measures.finding import Finding, Level, failures
 from uncone.analysis.measures.registry import measure, placed
@@ -41,6 +42,10 @@ class Diagnosis(Result):
     provenance: Mapping[str, Any]
     suggestion: str | None = None
     """A command that goes on from here, ready to paste."""
+    advice: Advice | None = None
+    """The rule on repairs that speaks, or why none does; None for repaired vectors."""
+    commands: Mapping[str, str] = field(default_factory=dict)
+    """The commands that `prove` and `apply` the repair of the advice."""
 
     def __getitem__(self, name: str) -> Finding:
         """A finding by name."""
@@ -67,6 +72,7 @@ class Diagnosis(Result):
             "scores": self.scores,
             "charts": self.pictures.to_dict(),
             "provenance": self.provenance,
+            "advice": None if self.advice is None else self.advice.values(self.source["dimensions"], self.commands),
         }
 
     def document(self) -> doc.Document:
@@ -81,6 +87,7 @@ class Diagnosis(Result):
             sections=[
                 doc.Section("", [cosine_chart([self]), eigenvalue_chart([self]), *own]),
                 *_findings(self),
+                *_advice(self),
                 doc.Section("Provenance", [doc.Facts(source_facts(self))]),
             ],
         )
@@ -203,6 +210,24 @@ def _rogue(space: Diagnosis) -> list[int]:
     return value if isinstance(value, list) else []
 
 
+def _advice(space: Diagnosis) -> list[doc.Section]:
+    """The record of the rule that speaks, and the commands that prove and apply its repair."""
+    advice, dim = space.advice, int(space.source["dimensions"])
+    if advice is None or advice.rule is None or not advice.records:
+        return []
+    repair = "the named repairs" if advice.repair is None else " ".join(advice.repair.flags(dim)[1:])
+    columns = ["use", "measured cases", "gained 1 point or more", "lost 0.5 points or more", "worst"]
+    rows = [
+        [USE_NAMES[use], f"{r.cases:,}", percent(r.good / r.cases), percent(r.harm / r.cases), f"{r.worst:+.1f} points"]
+        for use, r in advice.records.items()
+    ]
+    intro = (
+        f"What {repair} did in measured cases with {advice.rule.because}: an estimate for your vectors, not a proof."
+    )
+    commands = [doc.Command(text, label) for label, text in space.commands.items()]
+    return [doc.Section("Advice", [doc.table(columns, rows), *commands], intro, commands)]
+
+
 def _contributions(space: Diagnosis) -> Chart:
     values, caption = space.pictures.contributions, space["rogue_dimensions"].meaning
     x = Axis("dimension j", "dimension", whole=True)
@@ -240,7 +265,8 @@ def _findings(space: Diagnosis) -> list[doc.Section]:
         "to see what it means, what to do, its definition and its paper."
     )
     health, failed = placed("check", "health"), _failures([space])
-    main = doc.Items([_brief_item(space, space[name]) for name in placed("check", "check")])
+    names = [name for name in placed("check", "check") if name in space.findings]
+    main = doc.Items([_brief_item(space, space[name]) for name in names])
     others = [_item(finding) for name, finding in space.findings.items() if name not in health]
     brief = [main, doc.Sentences([_health(space)], "data"), *_hubs(space), *failed]
     return [

@@ -14,6 +14,7 @@ from uncone.analysis.number_format import cosine, count, percent, plain
 from uncone.report import document as doc
 from uncone.report.charts.model import Axis, Chart, Histogram, Line, Points
 from uncone.report.documents import check
+from uncone.report.documents.advice import KnownUse, known_use, record_table, witness_sentence
 from uncone.report.documents.check import Diagnosis
 from uncone.report.documents.evaluate.scores import interval as gain_interval
 from uncone.report.documents.evaluate.scores import points, signed_points
@@ -21,6 +22,7 @@ from uncone.report.result import Result
 from uncone.report.text import between, interval, last_name, number, number_text, provenance_facts
 
 if TYPE_CHECKING:
+    from uncone.analysis.advice.witness import AgreementChange
     from uncone.evaluation.prescription import Prescription
     from uncone.repairs.repair import Repair
 
@@ -101,7 +103,15 @@ class Repaired(Result):
     history: Sequence[tuple[int, float, float | None]] = ()
     saved: str | None = None
     written: str | None = None
+    change: AgreementChange | None = None
+    """The agreement with words before and after, for vectors of texts."""
     reminder = REMINDER
+
+    @property
+    def use(self) -> KnownUse:
+        """What is known of the use of this repair on these vectors."""
+        dim = int(self.before.source["dimensions"])
+        return known_use(self.provenance, self.before.advice, self.repair, dim, self.change)
 
     @property
     def headline(self) -> str:
@@ -134,6 +144,7 @@ class Repaired(Result):
             _moved(partition, "Partition isotropy (log₁₀, norm 1)", power, isotropic),
             _directions(self),
             _threshold(by_name.get("pair_cosine_quantiles")),
+            "" if self.change is None else witness_sentence(self.change),
         ]
         if self.provenance.get("fitted_on") == self.before.source["name"]:
             lines.append(
@@ -179,6 +190,8 @@ class Repaired(Result):
             },
             "headline": self.headline,
             "lines": self.lines(),
+            "use": self.use,
+            "agreement": self.change,
             "was_healthy": self.healthy,
             "warning": self.warning,
             "reminder": REMINDER,
@@ -199,7 +212,7 @@ class Repaired(Result):
         histograms = [mark for mark in cosines.marks if isinstance(mark, Histogram)]
         charts = [cosines, check.eigenvalue_chart(spaces), *([_learning_chart(self)] if self.history else [])]
         notes, outputs = [note for note in self.notes if note], _outputs(self)
-        choice = self.provenance.get("prescription")
+        choice, use = self.provenance.get("prescription"), doc.Sentences([self.use.text], "use")
         side_by_side = doc.Fold("All findings side by side", [check.findings_table(spaces)])
         verdict = doc.Verdict(self.headline, self.after.verdict.level, self.lines())
         brief: list[doc.Block] = [Chart("cosines", cosines.title, "", histograms), _change_table(self)]
@@ -215,16 +228,25 @@ class Repaired(Result):
             sections=doc.present(
                 doc.Section("", charts, brief=brief),
                 doc.Section("Before and after", [_change_table(self, quantiles=True), side_by_side], _OVERLAP),
-                None if choice is None else doc.Section("Why this repair", candidate_blocks(choice), choice["reason"]),
+                None if choice is None else doc.Section("Why this repair", _reasons(self, choice), choice["reason"]),
                 _training(self),
                 doc.Section("Notes", [doc.Notes(notes)], brief=[doc.Notes(notes, most=2)]) if notes else None,
                 doc.Section("Provenance", _provenance(self), brief=[doc.Facts(outputs)] if outputs else []),
+                doc.Section("What is known of its use", [replace(use, label="")], brief=[use]),
             ),
         )
 
     def __repr__(self) -> str:
         """Before and after in a line."""
         return f"<Repaired {self.before.source['name']} by {self.method}: {self.headline}>"
+
+
+def _reasons(result: Repaired, choice: Mapping[str, Any]) -> list[doc.Block]:
+    """Every candidate on the pairs; without pairs, the record of the rule."""
+    if "table" in choice:
+        return candidate_blocks(choice)
+    advice = result.before.advice
+    return [record_table(advice)] if advice is not None and advice.records else []
 
 
 def _change_table(result: Repaired, *, quantiles: bool = False) -> doc.Table:
@@ -281,6 +303,8 @@ def changes(result: Repaired, *, quantiles: bool = False) -> list[Change]:
     """The main findings before and after; the cosines of random pairs by quantile, or in one line."""
     pairs: list[tuple[str, Finding, Finding]] = []
     for name in placed("check", "fix"):
+        if name not in result.before.findings or name not in result.after.findings:
+            continue
         old, new = result.before[name], result.after[name]
         if quantiles and isinstance(old.value, dict) and isinstance(new.value, dict):
             pairs += [(text, _quantile(old, at), _quantile(new, at)) for at, text in _QUANTILES.items()]

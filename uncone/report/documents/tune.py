@@ -137,7 +137,10 @@ class Tuned(Result):
 
     def document(self) -> doc.Document:
         """Curves of the training, scores, every layer before and after, and how it was made."""
-        level = Level.HEALTHY if (self.last.baseline or 0) <= (self.first.baseline or 0) else Level.CROWDED
+        # A rounder space isn't a better one: only the scores can say that it is.
+        rows = self._rows()
+        gain = trend(rows["tuned"].difference) if rows else 0
+        level = {1: Level.HEALTHY, 0: Level.NOTE, -1: Level.CROWDED}[gain]
         cards = [
             doc.Card(number_text(self.last.baseline, cosine), "unrelated texts"),
             doc.Card(number_text(self.last.isoscore, plain), "IsoScore"),

@@ -17,7 +17,7 @@ import numpy as np
 
 from uncone.analysis.intervals.bootstrap import Difference
 from uncone.analysis.intervals.resampling import Score
-from uncone.analysis.spectrum.isotropy import log10_isotropy, mean_offset
+from uncone.analysis.space.spectrum.isotropy import log10_isotropy, mean_offset
 from uncone.data.batch import IntVector, Matrix
 from uncone.encoders.open import Loading
 from uncone.errors import require

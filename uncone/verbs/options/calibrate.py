@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from uncone.errors import OptionError
 from uncone.verbs.options.option import Rule, at_least, between, option
-from uncone.verbs.options.shared import OutputOptions, PairOptions, RunOptions, SpaceOptions
+from uncone.verbs.options.shared import DiverseOptions, OutputOptions, PairOptions, RunOptions, SpaceOptions
 
 __all__ = ["COSINE", "CalibrateOptions", "CalibrateOutput"]
 
@@ -41,7 +41,7 @@ class _LabeledPairs(PairOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrateOptions(_LabeledPairs, RunOptions, SpaceOptions):
+class CalibrateOptions(_LabeledPairs, RunOptions, DiverseOptions, SpaceOptions):
     """What `calibrate` takes."""
 
     GROUP = "Calibration"
@@ -74,7 +74,7 @@ class CalibrateOptions(_LabeledPairs, RunOptions, SpaceOptions):
         None, "Folder to save the calibration to, for use in Python.", flag="--save -o"
     )
 
-    FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "text", "query_prompt")
+    FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "text", "query_prompt", "diverse")
 
     def check(self) -> None:
         """Refuse options that exclude each other."""

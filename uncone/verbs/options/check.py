@@ -10,7 +10,7 @@ from typing import ClassVar
 from uncone.errors import OptionError
 from uncone.verbs.options.calibrate import COSINE
 from uncone.verbs.options.option import at_least, option
-from uncone.verbs.options.shared import OutputOptions, RunOptions, SeedOptions, SpaceOptions
+from uncone.verbs.options.shared import DiverseOptions, OutputOptions, RunOptions, SeedOptions, SpaceOptions
 
 __all__ = ["CheckOptions", "CheckOutput", "SampleOptions"]
 
@@ -25,7 +25,7 @@ class SampleOptions(SeedOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckOptions(SampleOptions, RunOptions, SpaceOptions):
+class CheckOptions(SampleOptions, RunOptions, DiverseOptions, SpaceOptions):
     """What `check` takes."""
 
     GROUP = "Diagnosis"
@@ -37,6 +37,8 @@ class CheckOptions(SampleOptions, RunOptions, SpaceOptions):
         False, "Compute the partition function over all vectors in a second pass, instead of a sample."
     )
     deep: bool = option(False, "Measure the local dimension over all vectors in another pass, instead of a sample.")
+    FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "diverse")
+
     ann: bool = option(False, "Like --deep, but search an HNSW graph above 2 million vectors, and report its recall.")
 
     def check(self) -> None:

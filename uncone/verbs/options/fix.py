@@ -12,6 +12,7 @@ from uncone.errors import OptionError
 from uncone.verbs.options.check import SampleOptions
 from uncone.verbs.options.option import Options, Rule, among, option
 from uncone.verbs.options.shared import (
+    DiverseOptions,
     EngineOptions,
     LoadingOptions,
     OutputOptions,
@@ -90,8 +91,10 @@ class _ScoredPairs(PairOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrescribeOptions(_ScoredPairs, SeedOptions, SpaceOptions):
+class PrescribeOptions(_ScoredPairs, SeedOptions, DiverseOptions, SpaceOptions):
     """What `prescribe` takes."""
+
+    FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "diverse")
 
     folds: int = option(5, "Number of parts that the pairs are split into.")
     candidates: Any = option(None, "The repairs to choose from.")
@@ -100,7 +103,7 @@ class PrescribeOptions(_ScoredPairs, SeedOptions, SpaceOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FixOptions(MethodOptions, _ScoredPairs, SampleOptions, RunOptions, SpaceOptions):
+class FixOptions(MethodOptions, _ScoredPairs, SampleOptions, RunOptions, DiverseOptions, SpaceOptions):
     """What `fix` takes."""
 
     GROUP = "Repair"
@@ -114,7 +117,7 @@ class FixOptions(MethodOptions, _ScoredPairs, SampleOptions, RunOptions, SpaceOp
     skip_bad: bool = option(False, "Ignore vectors with NaN in the fit, and write them as NaN.")
     prescription: Any = option(None, "The advice that the method comes from, saved with the repair.", cli=False)
 
-    FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "level")
+    FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "level", "diverse")
 
     def check_choice(self, method: str) -> None:
         """Refuse pairs beside a named method, and options beside `auto`."""

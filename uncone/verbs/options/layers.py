@@ -10,7 +10,14 @@ from typing import Any, ClassVar
 
 from uncone.errors import OptionError
 from uncone.verbs.options.option import Rule, among, option
-from uncone.verbs.options.shared import EngineOptions, LoadingOptions, OutputOptions, SeedOptions, TextOptions
+from uncone.verbs.options.shared import (
+    DiverseOptions,
+    EngineOptions,
+    LoadingOptions,
+    OutputOptions,
+    SeedOptions,
+    TextOptions,
+)
 
 __all__ = ["LayersOptions", "LayersOutput"]
 
@@ -82,7 +89,7 @@ class _Settings(SeedOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayersOptions(EngineOptions, _Settings, LoadingOptions, TextOptions):
+class LayersOptions(EngineOptions, _Settings, DiverseOptions, LoadingOptions, TextOptions):
     """What `layers` takes."""
 
     GROUP = "Running"

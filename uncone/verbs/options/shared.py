@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from uncone.verbs.spaces.encoding import Encoding
 
 __all__ = [
+    "DiverseOptions",
     "EngineOptions",
     "LoadingOptions",
     "ModelOptions",
@@ -109,6 +110,18 @@ class PoolingOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DiverseOptions(Options):
+    """The texts on which the model's own cone is measured."""
+
+    GROUP = "Model"
+    diverse: Any = option(
+        None,
+        "Texts on many subjects, to tell the model's cone from the topic's; none for no such measurement.",
+        default_text="sentences that ship with uncone",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelOptions(PoolingOptions, _Layer):
     """The model that encodes texts, and how it makes one vector of each."""
 
@@ -151,6 +164,7 @@ class SpaceOptions(LoadingOptions, ModelOptions, SourceOptions):
     def files_read(self) -> list[str]:
         """Files and folders that the options name."""
         names = [self.model] if self.model is not None else [*self.text, self.label]
+        names += [getattr(self, "diverse", None)]
         return [os.fspath(name) for name in names if isinstance(name, str | os.PathLike)]
 
 

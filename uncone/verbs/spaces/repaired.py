@@ -172,6 +172,9 @@ class _Teed(Source):
         self.dim, self.rows, self.unit_length = after.dim, after.rows, after.unit_length
         self._is_written = False
 
+    def with_texts(self, texts: TextSource) -> Source | None:
+        return self.after.with_texts(texts)
+
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
         if self._is_written:
             yield from self.after.read(start, stop)

@@ -11,7 +11,7 @@ from uncone.analysis.calibration.results import Background, Operating, ScoreMapp
 from uncone.analysis.calibration.thresholds import threshold
 from uncone.analysis.cosine.baseline import Evidence
 from uncone.analysis.intervals.resampling import Score
-from uncone.analysis.measures.finding import Level
+from uncone.analysis.measures.finding import Finding, Level
 from uncone.analysis.number_format import cosine, percent, plain
 from uncone.report.charts.model import Chart, Reference
 from uncone.report.document import Block, Card, Cell, Command, Document, Facts, Notes, Section, Table, Verdict, table
@@ -54,6 +54,8 @@ class Calibrated(Result):
     scores: Sequence[CalibratedScore]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     saved: str | None = None
+    topic: Mapping[str, Finding] = field(default_factory=dict)
+    """For texts: the model's baseline on many subjects, and the topic's share of that of the texts."""
 
     @property
     def level(self) -> Level:
@@ -74,7 +76,15 @@ class Calibrated(Result):
 
     def lines(self) -> list[str]:
         """Sentences on what a score means here, why, and what to do."""
-        return [*say.meaning(self), *say.reasons(self), *say.advice(self)]
+        return [*say.meaning(self), *self._reasons(), *say.advice(self)]
+
+    def _reasons(self) -> list[str]:
+        """Why scores are what they are, and whose doing that is."""
+        findings = [self.topic[name] for name in ("topic_share", "diverse_baseline") if name in self.topic]
+        known = [finding.meaning for finding in findings if finding.value is not None] or [
+            finding.meaning for finding in findings[-1:]
+        ]
+        return [*say.reasons(self), *known[:1]]
 
     @property
     def usage(self) -> str | None:
@@ -89,6 +99,7 @@ class Calibrated(Result):
             "scores": self.scores,
             "calibration": self.calibration.to_dict(),
             "saved": self.saved,
+            "topic": {name: finding.to_dict() for name, finding in self.topic.items()},
             "provenance": self.provenance,
         }
 
@@ -114,7 +125,7 @@ class Calibrated(Result):
             Section("Provenance", [Facts([*provenance_facts(self.provenance), *saved])], brief=[Facts(saved), *usage]),
             *([Section("In a program", usage)] if usage else []),
         ]
-        verdict = Verdict(headline, self.level, say.meaning(self), say.reasons(self), _advice(self), _cards(self))
+        verdict = Verdict(headline, self.level, say.meaning(self), self._reasons(), _advice(self), _cards(self))
         return Document(headline, last_name(calibration.source.get("name")), say.subtitle(self), [verdict], sections)
 
     def __repr__(self) -> str:

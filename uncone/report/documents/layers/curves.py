@@ -71,7 +71,10 @@ class _CurveChart:
 # Tables: one argument per line would make them twice as long.
 # fmt: off
 _CONE = (
-    _CurveChart("baseline", [_Trace("baseline", "measured")], wide=True),
+    _CurveChart("baseline", [
+        _Trace("baseline", "measured"),
+        _Trace("diverse_baseline", "on many subjects", "muted", "thin", aside=True),
+    ], wide=True),
     _CurveChart("selfsim", [
         _Trace("selfsim_adjusted", "adjusted"),
         _Trace("selfsim", "raw", weight="light"),

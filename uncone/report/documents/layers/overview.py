@@ -39,7 +39,7 @@ _CARDS = {
 }
 """Measures with what a card says of them; the first four that are known are shown."""
 _GROUPS = {
-    "Words in context": ("baseline", "selfsim", "intrasim"),
+    "Words in context": ("baseline", "diverse", "topic", "selfsim", "intrasim"),
     "Types of words": ("mev", "s_intra", "s_inter"),
     "Norms and rogue dimensions": ("mean_over_rms", "rogue", "norm", "sinks"),
     "Shape of the space": (),
@@ -185,7 +185,7 @@ def _group(name: str, study: LayerStudy) -> str:
     *_, shape, deep = _GROUPS
     if name in measures("deep"):
         return deep
-    if name == "baseline" and study.row_noun == "text":
+    if name in ("baseline", "diverse_baseline", "topic_share") and study.row_noun == "text":
         return shape
     return next((group for group, starts in _GROUPS.items() if starts and name.startswith(starts)), shape)
 

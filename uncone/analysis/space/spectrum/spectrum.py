@@ -11,7 +11,7 @@ from uncone.analysis.intervals.intervals import FEW, LEAST_UNITS, Interval, Spre
 from uncone.analysis.measures.finding import Finding, Level
 from uncone.analysis.number_format import count, percent, plain
 from uncone.analysis.space.geometry import Geometry
-from uncone.analysis.spectrum.eigenvalues import (
+from uncone.analysis.space.spectrum.eigenvalues import (
     Sampling,
     condition_number,
     condition_number_99,

@@ -1,0 +1,1 @@
+"""Advice without labels: rules, each with the record that it has on measured cases."""
