@@ -20,7 +20,7 @@ from uncone.errors import FitError, NoUsableRowsError
 from uncone.run.measure import Plan, measure, step_progress
 from uncone.stats.row_sample import RowSample, cutoff_for
 
-__all__ = ["Arrays", "Mapped", "Progress", "Repair", "as_floats", "sampled_rows"]
+__all__ = ["Arrays", "Mapped", "Progress", "Repair", "as_floats", "sampled_rows", "widened"]
 
 Arrays = dict[str, NDArray[Any]]
 Progress = Callable[[str, int, int | None], None]
@@ -37,6 +37,11 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
     kind: ClassVar[str]
     """The name on the command line and in a saved folder."""
 
+    weighs_tokens: ClassVar[bool] = False
+    """Whether it gives each token a weight by its name (`token_weight`), before `map`."""
+    needs_occurrences: ClassVar[bool] = False
+    """Whether its rows have to be occurrences of words, such as tokens, unless it is given `frequencies`."""
+
     note_: str = ""
     """What was decided while fitting, in a sentence; empty when there was nothing to decide."""
 
@@ -45,7 +50,7 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ANN401 - scikit-learn's contract
         """Learn from a table (n, d) of float32 or float64; NaN is an error here, rows of zeros are left out."""
-        rows = validate_data(self, _widen(X), dtype=[np.float64, np.float32], ensure_min_samples=2)
+        rows = validate_data(self, widened(X), dtype=[np.float64, np.float32], ensure_min_samples=2)
         self._learn(ArrayVectors(rows), Plan(dtype=rows.dtype), None)
         return self
 
@@ -61,7 +66,7 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
         check_is_fitted(self)
         seen_later = self._spreads()
         rows = validate_data(
-            self, _widen(X), dtype=[np.float64, np.float32], reset=False, ensure_all_finite=not seen_later
+            self, widened(X), dtype=[np.float64, np.float32], reset=False, ensure_all_finite=not seen_later
         )
         mapped = self.map(rows)
         if seen_later and not np.isfinite(mapped[:, 0]).all():
@@ -88,6 +93,20 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
         from uncone.repairs.saving import save
 
         save(self, path_of(folder), provenance)
+
+    @property
+    def is_of_tokens(self) -> bool:
+        """Whether texts are repaired token by token, before they are pooled."""
+        return self.weighs_tokens or self.needs_occurrences
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether tokens have to be multiplied by `token_weight` before `map`."""
+        return False
+
+    def token_weight(self, name: str) -> float:
+        """The weight of a token."""
+        return 1.0
 
     @abstractmethod
     def _learn(self, source: Source, plan: Plan, progress: Progress | None) -> None:
@@ -136,7 +155,7 @@ def as_floats(rows: NDArray[np.generic]) -> Matrix:
     return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float32)  # type: ignore[return-value]
 
 
-def _widen(X: Any) -> Any:  # noqa: ANN401 - whatever the user has
+def widened(X: Any) -> Any:  # noqa: ANN401 - whatever the user has
     """Half precision as float32, where scikit-learn would make it float64; all else as it is."""
     dtypes = getattr(X, "dtypes", None)  # of a DataFrame
     kinds = {getattr(X, "dtype", None)} if dtypes is None or not np.iterable(dtypes) else set(dtypes)

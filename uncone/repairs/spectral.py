@@ -115,12 +115,12 @@ class Whiten(Affine):
 
     def _width(self, d: int) -> int:
         if self.rotation not in ("pca", "zca"):
-            raise FitError(f"whiten: rotation is 'pca' or 'zca'; we got {self.rotation!r}.")
+            raise FitError(f"{self.kind}: rotation is 'pca' or 'zca'; we got {self.rotation!r}.")
         if self.dim is None:
             return d
         if not isinstance(self.dim, Integral) or isinstance(self.dim, bool) or not 1 <= self.dim <= d:
             raise FitError(
-                f"whiten: dim is a whole number from 1 to the {d} dimensions there are; we got {self.dim!r}."
+                f"{self.kind}: dim is a whole number from 1 to the {d} dimensions there are; we got {self.dim!r}."
             )
         if self.rotation == "zca" and self.dim < d:
             raise FitError(f"whiten: zca keeps all {d} dimensions; take rotation='pca' for dim={self.dim}.")
@@ -159,7 +159,7 @@ class Whiten(Affine):
         """
         super().restore(arrays)
         if arrays["shrinkage"].shape != () or arrays["variances"].shape != self.mean_.shape:
-            raise DamagedRepairError("whiten: shrinkage and variances do not fit the matrix.")
+            raise DamagedRepairError(f"{self.kind}: shrinkage and variances do not fit the matrix.")
         self.shrinkage_ = float(arrays["shrinkage"])
         return self
 

@@ -29,7 +29,7 @@ from uncone.encoders.encoder import Encoder, EncoderIdentity
 from uncone.encoders.open import Loading, open_encoder, pooled_encoder
 from uncone.encoders.pooling import Pooling
 from uncone.encoders.rows.rows import LEVELS
-from uncone.encoders.text_vectors import ModelTexts, RepairedTexts, TokenRows
+from uncone.encoders.text_vectors import ModelTexts, RepairedTexts, TokenRows, check_weighted
 from uncone.errors import DamagedRepairError, FitError, OptionError, OtherSpaceError, SourceError
 from uncone.repairs.repair import Mapped, Repair
 from uncone.repairs.saving import Saved, digest_of, load
@@ -144,6 +144,27 @@ class RepairSpace(ABC):
                 f"The repair takes vectors of dimension {repair.n_features_in_}; these have {self.rows.dim}. Were they "
                 "made by the encoder it was fitted for?"
             )
+        if repair.has_weights and not isinstance(self, _Tokens):
+            raise OtherSpaceError(
+                f"{repair.kind} weighs the tokens of texts, and these are vectors. Apply it to texts, with --model."
+            )
+
+    def check_level(self, repair: Repair) -> None:
+        """Refuse to fit a repair of tokens on vectors of texts, and to weigh tokens that are not averaged.
+
+        Raises:
+            OptionError: it needs tokens, and these are none; or their mean.
+        """
+        if isinstance(self, _Tokens):
+            if repair.weighs_tokens:
+                check_weighted(self.pooling)
+            return
+        named = self.encoding is None and getattr(repair, "frequencies", None) is not None
+        if repair.weighs_tokens or (repair.is_of_tokens and not named):
+            reason = "weighs tokens before they are pooled" if repair.weighs_tokens else "counts how often words occur"
+            texts = "Add --level token" if self.encoding is not None else "Give texts, with --model and --level token"
+            words = "" if repair.weighs_tokens or self.encoding is not None else "; or word vectors, with --frequencies"
+            raise OptionError(f"{repair.kind} {reason}, and these are vectors without words. {texts}{words}.")
 
     def notes(self, repair: Repair) -> list[str]:
         """Notes on decisions and problems."""
@@ -213,7 +234,9 @@ class _Tokens(RepairSpace):
     def after(self, repair: Repair) -> Source:
         assert self.encoding is not None
         settings = (self.encoding.batch_size, self.encoding.limit, self.least)
-        return RepairedTexts(self.texts, self.encoder, self.pooling, repair.map, repair._n_features_out, *settings)
+        weigh = repair.token_weight if repair.has_weights else None
+        dim = repair._n_features_out
+        return RepairedTexts(self.texts, self.encoder, self.pooling, repair.map, dim, *settings, weigh=weigh)
 
     def _mapping(self, repair: Repair) -> tuple[Source, Callable[[Matrix], Matrix] | None, int | None]:
         return self.after(repair), None, None
