@@ -34,13 +34,17 @@ _FETCHED = ("*.json", "*.txt", "*.model", "*.py", "tokenizer*")
 
 @dataclass(frozen=True)
 class Loading:
-    """How a model is loaded: which revision, where to, and what a stranger's folder may do."""
+    """How a model is loaded: which revision, where to, and what a stranger's folder may do.
+
+    With `fresh`, a seed, its weights are not loaded but drawn anew, as its architecture does it before training.
+    """
 
     revision: str | None = None
     device: str = "auto"
     dtype: str = "float32"
     allow_pickle: bool = False
     trust_remote_code: bool = False
+    fresh: int | None = None
 
 
 def open_encoder(model: str | os.PathLike[str] | Encoder, loading: Loading | None = None) -> Encoder:
@@ -50,13 +54,20 @@ def open_encoder(model: str | os.PathLike[str] | Encoder, loading: Loading | Non
         MissingModelError: there is no such file or folder, and the hub did not give it either.
         ModelError: it is there but cannot be used.
     """
+    loading = loading or Loading()
     if isinstance(model, Encoder):
+        if loading.fresh is not None:
+            raise _no_control(model.name, "a model in memory")
         return model
-    loading, name = loading or Loading(), os.fspath(model)
+    name = os.fspath(model)
     if is_static(Path(name)):
+        if loading.fresh is not None:
+            raise _no_control(name, "a file of word vectors")
         return StaticEncoder(Path(name))
     folder = model_folder(name, loading)
     if any(folder.glob("*options.json")) and any(folder.glob("*weights.hdf5")):
+        if loading.fresh is not None:
+            raise _no_control(name, "ELMo")
         require("torch", "h5py", extra="models")
         from uncone.encoders.elmo import ElmoEncoder
 
@@ -190,16 +201,20 @@ def _open_transformer(name: str, folder: Path, loading: Loading) -> Encoder:
 
     trusted = {"trust_remote_code": loading.trust_remote_code}
     device = _device(loading.device)
+    loaded: dict[str, Any] = {}
     try:
         with quiet():
             tokenizer = AutoTokenizer.from_pretrained(root, **trusted)
-            model, loaded = AutoModel.from_pretrained(
-                root,
-                dtype=getattr(torch, loading.dtype),
-                use_safetensors=None if loading.allow_pickle else True,
-                output_loading_info=True,
-                **trusted,
-            )
+            if loading.fresh is not None:
+                model = _fresh_model(root, loading)
+            else:
+                model, loaded = AutoModel.from_pretrained(
+                    root,
+                    dtype=getattr(torch, loading.dtype),
+                    use_safetensors=None if loading.allow_pickle else True,
+                    output_loading_info=True,
+                    **trusted,
+                )
             model = model.to(device)
     except Exception as error:  # transformers, tokenizers and safetensors each raise their own kinds
         raise _unusable(name, error) from error
@@ -207,10 +222,33 @@ def _open_transformer(name: str, folder: Path, loading: Loading) -> Encoder:
     files = [path for pattern in (*_WEIGHTS, *_PICKLED, "*.json") for path in root.glob(pattern)]
 
     def head(encoder: Transformer) -> Head | str | None:
+        if loading.fresh is not None:
+            return "Its weights were drawn anew, so there is no head that was trained with them."
         with quiet():
             return load_head(encoder, root, use_safetensors=None if loading.allow_pickle else True, **trusted)
 
-    return Transformer(name, model, tokenizer, files, recipe.longest if recipe else None, head)
+    return Transformer(name, model, tokenizer, files, recipe.longest if recipe else None, head, loading.fresh)
+
+
+def _fresh_model(root: Path, loading: Loading) -> Any:  # noqa: ANN401 - a model of transformers
+    """The architecture of a folder with weights drawn anew, as its own code does it before training."""
+    import torch
+    from transformers import AutoConfig, AutoModel
+
+    trusted = {"trust_remote_code": loading.trust_remote_code}
+    config = AutoConfig.from_pretrained(root, **trusted)
+    with torch.random.fork_rng(devices=[]):  # whoever calls keeps the state of its own generator
+        torch.manual_seed(loading.fresh or 0)
+        # Drawn in float32 on the CPU: on any device, and in any precision, they are the same weights.
+        model = AutoModel.from_config(config, dtype=torch.float32, **trusted)
+    return model.to(getattr(torch, loading.dtype))
+
+
+def _no_control(name: str, kind: str) -> ModelError:
+    return ModelError(
+        f"{name} is {kind}, and --control random draws new weights for a transformer from its config.json. Leave it "
+        "out, or name a folder of a transformer."
+    )
 
 
 def _check_folder(name: str, root: Path, loading: Loading) -> None:

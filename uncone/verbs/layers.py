@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from uncone.errors import OptionError
 from uncone.verbs.options.layers import LayersOptions
 from uncone.verbs.spaces.encoding import is_paragraphs, open_texts_of
 from uncone.verbs.spaces.verb import verb
@@ -40,13 +41,17 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
     from uncone.report.documents.layers import LayerStudy
     from uncone.run.checkpoint import checkpoints_in
 
+    if options.compares:
+        raise OptionError("revisions and control make several studies: use compare_layers([model], [texts], ...).")
     settings = settings_from(options.settings())
     source = open_texts_of(texts, options.text, None, options.data)
     encoder, cluster = _opened(model, options)
     sampling = _sampling(source, options)
     selection = Selection(source, **sampling, seed=settings.seed)
     resume, progress = options.resume, options.progress
-    request = {"model": encoder.name, "corpus": source.name, **sampling}
+    # Revisions of a model have its name: each keeps a state of its own.
+    revision = {} if options.revision is None else {"revision": options.revision}
+    request = {"model": encoder.name, "corpus": source.name, **sampling, **revision}
     has_state = options.state is not None or resume
     saved = checkpoints_in(options.state, encoder, request, options.save_every) if has_state else None
     measure = partial(study, encoder, progress=progress, threads=options.workers, cluster=cluster)
@@ -95,20 +100,27 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
 def compare_layers(models: Sequence[Any], corpora: Sequence[Any], *, options: LayersOptions) -> LayerComparison:
     """Every model on every corpus, with the differences of each to the first.
 
+    With `revisions`, every checkpoint of each model; with `control`, also its architecture with random weights.
+
     Several measures move with the number of texts. So corpora of different sizes are compared at the smallest: of the
     others a random sample is measured.
     """
     from uncone.analysis.layers.contrast import contrast
     from uncone.report.documents.layers import LayerComparison
+    from uncone.verbs.spaces.variants import model_variants
 
     sources = [open_texts_of(texts, options.text, None, options.data) for texts in corpora]
     sizes = [_count(source, options) for source in sources] if len(sources) > 1 else [0]
+    variants = model_variants(models, options)
+    plain: dict[str, Any] = {"revisions": (), "control": None}
     studies = []
     for source, size in zip(sources, sizes, strict=True):
         sample = {"sample": min(sizes)} if size > min(sizes) else {}
-        for model in models:
-            study = layers(model, source, options=options, **sample)
-            studies.append(replace(study, source={**study.source, "texts_in_corpus": size}) if sample else study)
+        for variant in variants:
+            study = layers(variant.model, source, options=options, **{**plain, **sample, **variant.options})
+            more: dict[str, Any] = {"texts_in_corpus": size} if sample else {}
+            more |= {"revision": variant.revision} if variant.revision else {}
+            studies.append(replace(study, source={**study.source, **more}) if more else study)
     first = studies[0]
     same = [study.provenance["corpus_content"] == first.provenance["corpus_content"] for study in studies]
     return LayerComparison(
