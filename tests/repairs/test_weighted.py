@@ -91,7 +91,9 @@ def test_sif_on_the_tokens_of_a_model(tiny_model):
 def zipfian(rows, shares):
     """Yokoi et al. 2024: a map that gives mean 0 and covariance 1 under these shares."""
     mean = shares @ rows
-    values, vectors = np.linalg.eigh(sum(p * np.outer(row - mean, row - mean) for p, row in zip(shares, rows, strict=True)))
+    values, vectors = np.linalg.eigh(
+        sum(p * np.outer(row - mean, row - mean) for p, row in zip(shares, rows, strict=True))
+    )
     return ((rows - mean) @ vectors / np.sqrt(values))[:, ::-1]
 
 

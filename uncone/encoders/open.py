@@ -21,7 +21,17 @@ from uncone.encoders.static import StaticEncoder, is_static
 from uncone.encoders.text_vectors import EncodedTexts, ModelTexts
 from uncone.errors import MissingModelError, ModelError, OptionError, require
 
-__all__ = ["DEVICES", "DTYPES", "Loading", "model_folder", "open_encoder", "pooled_encoder", "quiet", "sentence_source"]
+__all__ = [
+    "DEVICES",
+    "DTYPES",
+    "Loading",
+    "check_fresh",
+    "model_folder",
+    "open_encoder",
+    "pooled_encoder",
+    "quiet",
+    "sentence_source",
+]
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 DTYPES = ("float32", "float16", "bfloat16")
@@ -55,19 +65,15 @@ def open_encoder(model: str | os.PathLike[str] | Encoder, loading: Loading | Non
         ModelError: it is there but cannot be used.
     """
     loading = loading or Loading()
+    if loading.fresh is not None:
+        check_fresh(model, loading)
     if isinstance(model, Encoder):
-        if loading.fresh is not None:
-            raise _no_control(model.name, "a model in memory")
         return model
     name = os.fspath(model)
     if is_static(Path(name)):
-        if loading.fresh is not None:
-            raise _no_control(name, "a file of word vectors")
         return StaticEncoder(Path(name))
     folder = model_folder(name, loading)
-    if any(folder.glob("*options.json")) and any(folder.glob("*weights.hdf5")):
-        if loading.fresh is not None:
-            raise _no_control(name, "ELMo")
+    if _is_elmo(folder):
         require("torch", "h5py", extra="models")
         from uncone.encoders.elmo import ElmoEncoder
 
@@ -244,11 +250,27 @@ def _fresh_model(root: Path, loading: Loading) -> Any:  # noqa: ANN401 - a model
     return model.to(getattr(torch, loading.dtype))
 
 
-def _no_control(name: str, kind: str) -> ModelError:
-    return ModelError(
-        f"{name} is {kind}, and --control random draws new weights for a transformer from its config.json. Leave it "
-        "out, or name a folder of a transformer."
-    )
+def check_fresh(model: str | os.PathLike[str] | Encoder, loading: Loading) -> None:
+    """Refuse a model whose weights can't be drawn anew, before anything is measured.
+
+    Raises:
+        ModelError: it is no folder of a transformer.
+    """
+    kind = "a model in memory" if isinstance(model, Encoder) else ""
+    if not isinstance(model, Encoder) and is_static(Path(model)):
+        kind = "a file of word vectors"
+    elif not isinstance(model, Encoder) and _is_elmo(model_folder(os.fspath(model), loading)):
+        kind = "an ELMo model"
+    if kind:
+        name = model.name if isinstance(model, Encoder) else os.fspath(model)
+        raise ModelError(
+            f"{name} is {kind}, and --control random draws new weights for a transformer by its config.json. Leave it "
+            "out, or name the folder of a transformer."
+        )
+
+
+def _is_elmo(folder: Path) -> bool:
+    return any(folder.glob("*options.json")) and any(folder.glob("*weights.hdf5"))
 
 
 def _check_folder(name: str, root: Path, loading: Loading) -> None:

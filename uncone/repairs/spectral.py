@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from uncone.analysis.spectrum.isotropy import ledoit_wolf_share
 from uncone.data.batch import Matrix, Vector
 from uncone.errors import DamagedRepairError, FitError
 from uncone.repairs.affine import Affine
@@ -173,11 +174,7 @@ def ledoit_wolf(moments: Moments) -> float:
 
     Its error term is a mean of |x - mean|^4, so that streamed moments are enough. NaN when the fourth is not known.
     """
-    n, d = moments.n, moments.dim
+    n = moments.n
     covariance = moments.covariance * ((n - 1) / n)
     squares = float((covariance**2).sum())
-    spread = squares - float(np.trace(covariance)) ** 2 / d
-    error = (moments.fourth / n - squares) / n
-    if np.isnan(error):
-        return float("nan")
-    return 0.0 if error <= 0 else float(min(error, spread) / spread) if spread > 0 else 1.0
+    return ledoit_wolf_share(n, moments.dim, float(np.trace(covariance)), squares, moments.fourth / n)

@@ -109,9 +109,9 @@ def compare_layers(models: Sequence[Any], corpora: Sequence[Any], *, options: La
     from uncone.report.documents.layers import LayerComparison
     from uncone.verbs.spaces.variants import model_variants
 
+    variants = model_variants(models, options)
     sources = [open_texts_of(texts, options.text, None, options.data) for texts in corpora]
     sizes = [_count(source, options) for source in sources] if len(sources) > 1 else [0]
-    variants = model_variants(models, options)
     plain: dict[str, Any] = {"revisions": (), "control": None}
     studies = []
     for source, size in zip(sources, sizes, strict=True):

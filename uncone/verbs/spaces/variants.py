@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from uncone.encoders.open import check_fresh
 from uncone.errors import MissingModelError, OptionError
 from uncone.verbs.options.layers import LayersOptions
 
@@ -38,6 +39,9 @@ def model_variants(models: Sequence[Any], options: LayersOptions) -> list[Varian
         own = list(_checkpoints(model, options.revisions)) if options.revisions else [Variant(model)]
         variants += own
         if options.control is not None:
+            check_fresh(
+                own[0].model, replace(options.loading, revision=own[0].options.get("revision", options.revision))
+            )
             # All checkpoints have the same architecture, so one control serves all.
             variants.append(Variant(own[0].model, {**own[0].options, "model_name": None, "fresh": options.seed}))
     return variants
