@@ -216,7 +216,7 @@ class _EvaluateOptions(TypedDict, total=False):
     separate: bool
     fit_on: Any
     protocols: Sequence[str]
-    level: str
+    level: str | None
     gmm: bool
     published: bool
     seeds: int
@@ -333,6 +333,8 @@ class _FixOptions(TypedDict, total=False):
     dim: int | None
     rotation: str | None
     shrinkage: float | str | None
+    a: float | None
+    frequencies: str | None
     how: str | None
     dimensions: Sequence[int] | None
     assign: str | None
@@ -341,7 +343,7 @@ class _FixOptions(TypedDict, total=False):
     others: dict[str, Any] | None
     out: str | os.PathLike[str] | None
     save: str | os.PathLike[str] | None
-    level: str
+    level: str | None
     skip_bad: bool
     prescription: Any
 
@@ -389,6 +391,9 @@ class _LayersOptions(TypedDict, total=False):
     save_every: float
     keep_state: bool
     model_name: str | None
+    revisions: Sequence[str]
+    control: str | None
+    fresh: int | None
 
 class _MapOptions(TypedDict, total=False):
     seed: int
