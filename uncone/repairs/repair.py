@@ -20,7 +20,7 @@ from uncone.errors import FitError, NoUsableRowsError
 from uncone.run.measure import Plan, measure, step_progress
 from uncone.stats.row_sample import RowSample, cutoff_for
 
-__all__ = ["Arrays", "Mapped", "Progress", "Repair", "as_floats", "sampled_rows", "widened"]
+__all__ = ["Arrays", "Mapped", "Progress", "Repair", "as_floats", "level_problem", "sampled_rows", "widened"]
 
 Arrays = dict[str, NDArray[Any]]
 Progress = Callable[[str, int, int | None], None]
@@ -129,6 +129,17 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def level_problem(repair: Repair, *, of_texts: bool) -> str:
+    """Why a repair can't be fitted on the vectors of whole texts, or on vectors of unknown origin; empty if it can."""
+    has_counts = not of_texts and getattr(repair, "frequencies", None) is not None
+    if not repair.is_of_tokens or (has_counts and not repair.weighs_tokens):
+        return ""
+    reason = "weighs tokens before they are pooled" if repair.weighs_tokens else "counts how often words occur"
+    texts = "Add --level token" if of_texts else "Give texts, with --model and --level token"
+    words = "" if repair.weighs_tokens or of_texts else "; or word vectors, with --frequencies"
+    return f"{repair.kind} {reason}, and these are vectors without words. {texts}{words}."
 
 
 class Mapped(Source):

@@ -14,6 +14,7 @@ from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.analysis.layers.layer import Layer
+    from uncone.analysis.layers.study import Checkpoints
     from uncone.data.texts.texts import TextSource
     from uncone.encoders.encoder import Encoder
     from uncone.report.documents.layers import LayerComparison, LayerStudy
@@ -39,23 +40,15 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
     from uncone.analysis.layers.study import notes_of, provenance_of, study
     from uncone.data.texts.selection import Selection
     from uncone.report.documents.layers import LayerStudy
-    from uncone.run.checkpoint import checkpoints_in
 
-    if options.compares:
-        raise OptionError("revisions and control make several studies: use compare_layers([model], [texts], ...).")
     settings = settings_from(options.settings())
     source = open_texts_of(texts, options.text, None, options.data)
     encoder, cluster = _opened(model, options)
     sampling = _sampling(source, options)
     selection = Selection(source, **sampling, seed=settings.seed)
-    resume, progress = options.resume, options.progress
-    # Revisions of a model have its name: each keeps a state of its own.
-    revision = {} if options.revision is None else {"revision": options.revision}
-    request = {"model": encoder.name, "corpus": source.name, **sampling, **revision}
-    has_state = options.state is not None or resume
-    saved = checkpoints_in(options.state, encoder, request, options.save_every) if has_state else None
-    measure = partial(study, encoder, progress=progress, threads=options.workers, cluster=cluster)
-    run = measure(selection, settings, checkpoints=saved, resume=resume)
+    saved = _checkpoints(encoder, source, sampling, options)
+    measure = partial(study, encoder, progress=options.progress, threads=options.workers, cluster=cluster)
+    run = measure(selection, settings, checkpoints=saved, resume=options.resume)
     levels = list(run.layers)
     notes = [*notes_of(run, encoder, settings), *([] if run.deep is None else run.deep.notes)]
     sizes: list[StudySize] = []
@@ -133,11 +126,17 @@ def compare_layers(models: Sequence[Any], corpora: Sequence[Any], *, options: La
 
 
 def _opened(model: Any, options: LayersOptions) -> tuple[Encoder, Cluster | None]:  # noqa: ANN401 - as `layers` takes it
-    """The encoder of this machine; and the engine with the model as its workers open it, if there is one."""
+    """The encoder of this machine; and the engine with the model as its workers open it, if there is one.
+
+    Raises:
+        OptionError: the options make several studies.
+    """
     from uncone.encoders.open import open_encoder
     from uncone.run.models import SentModel
     from uncone.run.parts import Cluster
 
+    if options.compares:
+        raise OptionError("revisions and control make several studies: use compare_layers([model], [texts], ...).")
     loading, engine = options.loading, options.executor
     if engine is None:
         return open_encoder(model, loading), None
@@ -154,6 +153,19 @@ def _sampling(source: TextSource, options: LayersOptions) -> dict[str, Any]:
         "keep_duplicates": options.keep_duplicates,
         "split": is_paragraphs(source) if options.split is None else options.split,
     }
+
+
+def _checkpoints(
+    encoder: Encoder, source: TextSource, sampling: dict[str, Any], options: LayersOptions
+) -> Checkpoints | None:
+    """Where the state of the run is saved, if it is; revisions of a model have its name, but each its own state."""
+    from uncone.run.checkpoint import checkpoints_in
+
+    if options.state is None and not options.resume:
+        return None
+    revision = {} if options.revision is None else {"revision": options.revision}
+    request = {"model": encoder.name, "corpus": source.name, **sampling, **revision}
+    return checkpoints_in(options.state, encoder, request, options.save_every)
 
 
 def _count(source: TextSource, options: LayersOptions) -> int:

@@ -52,12 +52,12 @@ class TokenWeights:
 
 def token_names(encoder: Encoder, passages: Iterable[Passage | None], numbers: dict[str, int]) -> list[int]:
     """The number of every token that is not special; new names are added to `numbers`."""
-    known: dict[object, int] = {}
+    by_token: dict[object, int] = {}
     listed = []
     for token in _tokens(passages):
-        number = known.get(token)
+        number = by_token.get(token)
         if number is None:
-            number = known[token] = numbers.setdefault(encoder.table_name(token), len(numbers))
+            number = by_token[token] = numbers.setdefault(encoder.table_name(token), len(numbers))
         listed.append(number)
     return listed
 

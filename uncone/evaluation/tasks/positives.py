@@ -47,7 +47,7 @@ def alignments(
 
     draws = own.replicate(means, replicates, seed)
     values = means(np.ones((1, n), np.int64))[:, 0].tolist()
-    return [score(value, drawn, n) for value, drawn in zip(values, draws, strict=True)]
+    return [score(value, sample, n) for value, sample in zip(values, draws, strict=True)]
 
 
 def sampled_uniformity(units: Matrix, seed: int) -> float | None:

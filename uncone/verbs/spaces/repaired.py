@@ -31,7 +31,7 @@ from uncone.encoders.pooling import Pooling
 from uncone.encoders.rows.rows import LEVELS
 from uncone.encoders.text_vectors import ModelTexts, RepairedTexts, TokenRows, check_weighted
 from uncone.errors import DamagedRepairError, FitError, OptionError, OtherSpaceError, SourceError
-from uncone.repairs.repair import Mapped, Repair
+from uncone.repairs.repair import Mapped, Repair, level_problem
 from uncone.repairs.saving import Saved, digest_of, load
 from uncone.report.documents.check import Diagnosis
 from uncone.run.job import Executor
@@ -155,16 +155,10 @@ class RepairSpace(ABC):
         Raises:
             OptionError: it needs tokens, and these are none; or their mean.
         """
-        if isinstance(self, _Tokens):
-            if repair.weighs_tokens:
-                check_weighted(self.pooling)
-            return
-        named = self.encoding is None and getattr(repair, "frequencies", None) is not None
-        if repair.weighs_tokens or (repair.is_of_tokens and not named):
-            reason = "weighs tokens before they are pooled" if repair.weighs_tokens else "counts how often words occur"
-            texts = "Add --level token" if self.encoding is not None else "Give texts, with --model and --level token"
-            words = "" if repair.weighs_tokens or self.encoding is not None else "; or word vectors, with --frequencies"
-            raise OptionError(f"{repair.kind} {reason}, and these are vectors without words. {texts}{words}.")
+        if isinstance(self, _Tokens) and repair.weighs_tokens:
+            check_weighted(self.pooling)
+        elif not isinstance(self, _Tokens) and (problem := level_problem(repair, of_texts=self.encoding is not None)):
+            raise OptionError(problem)
 
     def notes(self, repair: Repair) -> list[str]:
         """Notes on decisions and problems."""
@@ -233,10 +227,9 @@ class _Tokens(RepairSpace):
 
     def after(self, repair: Repair) -> Source:
         assert self.encoding is not None
-        settings = (self.encoding.batch_size, self.encoding.limit, self.least)
+        settings = (repair._n_features_out, self.encoding.batch_size, self.encoding.limit, self.least)
         weigh = repair.token_weight if repair.has_weights else None
-        dim = repair._n_features_out
-        return RepairedTexts(self.texts, self.encoder, self.pooling, repair.map, dim, *settings, weigh=weigh)
+        return RepairedTexts(self.texts, self.encoder, self.pooling, repair.map, *settings, weigh=weigh)
 
     def _mapping(self, repair: Repair) -> tuple[Source, Callable[[Matrix], Matrix] | None, int | None]:
         return self.after(repair), None, None
