@@ -206,3 +206,19 @@ def test_bad_input(words, tmp_path, capfd):
         assert message in refused(tmp_path, capfd, *arguments), arguments
     with pytest.raises(uncone.errors.OptionError, match="Use it alone"):
         make("sif,normalize")
+
+
+@pytest.mark.exhaustive
+def test_the_table_of_the_documentation(real_data):
+    """STS-B test, Spearman x 100, with the input embeddings of bert-mini as word vectors (docs/fix.md)."""
+    names, table = open_encoder(real_data.parent / "models" / "bert-mini").input_table()
+    rows = [(name, row) for name, row in zip(names, table, strict=True) if not name.startswith("##")]
+    lines = [f"{name} {' '.join(f'{value:.6g}' for value in row)}" for name, row in rows]
+    Path("mini.vec").write_text("\n".join([f"{len(rows)} {table.shape[1]}", *lines]) + "\n")
+    train = (real_data / "sts" / "stsb-train.tsv").read_text().splitlines()[:4000]
+    Path("fit.txt").write_text("\n".join(line.split("\t")[1] for line in train) + "\n")
+    uncone.fix("mini.vec", "whiten", out="uniform.vec")
+    methods = {"methods": "raw,droptop:k=1,zipf,sif", "fit_on": "fit.txt", "level": "token", "data": real_data}
+    scores = [row.average for row in uncone.evaluate("mini.vec", "stsb", replicates=10, **methods).table.rows]
+    scores += [uncone.evaluate("uniform.vec", "stsb", "raw", replicates=10, data=real_data).table.rows[0].average]
+    np.testing.assert_allclose(100 * np.array(scores), [46.1, 53.1, 63.6, 63.4, 22.7], atol=0.15)
