@@ -208,8 +208,7 @@ def _score_sections(scores: Scores, digits: int) -> list[Section]:
         every = Fold("IsoScore by dataset", [tables.isotropy_table(scores)])
         sections.append(Section("Isotropy", present(charts.isotropy_chart(scores), every)))
     if any(cell.alignment is not None for row in scores.table.rows for cell in row.cells):
-        every = Fold("Alignment and uniformity by dataset", [tables.alignment_table(scores)])
-        sections.append(Section("Alignment", [every]))
+        sections.append(Section("Alignment and uniformity", [tables.alignment_table(scores)]))
     return sections
 
 
