@@ -51,8 +51,8 @@ def fix(
     method: Annotated[
         str,
         Parameter(
-            help="center, standardize, droptop, whiten, mute, clustered, flow or normalize; several, with commas, are "
-            "applied in order. auto tries them on --pairs and uses the best, or none.",
+            help="center, standardize, droptop, whiten, zipf, sif, mute, clustered, flow or normalize; several, with "
+            "commas, are applied in order. auto tries repairs on --pairs and uses the best, or none.",
             allow_leading_hyphen=True,
         ),
     ],
