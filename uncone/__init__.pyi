@@ -219,7 +219,7 @@ class _EvaluateOptions(TypedDict, total=False):
     separate: bool
     fit_on: Any
     protocols: Sequence[str]
-    level: str
+    level: str | None
     gmm: bool
     published: bool
     seeds: int
@@ -338,6 +338,8 @@ class _FixOptions(TypedDict, total=False):
     dim: int | None
     rotation: str | None
     shrinkage: float | str | None
+    a: float | None
+    frequencies: str | None
     how: str | None
     dimensions: Sequence[int] | None
     assign: str | None
@@ -346,7 +348,7 @@ class _FixOptions(TypedDict, total=False):
     others: dict[str, Any] | None
     out: str | os.PathLike[str] | None
     save: str | os.PathLike[str] | None
-    level: str
+    level: str | None
     skip_bad: bool
     prescription: Any
 
@@ -395,6 +397,9 @@ class _LayersOptions(TypedDict, total=False):
     save_every: float
     keep_state: bool
     model_name: str | None
+    revisions: Sequence[str]
+    control: str | None
+    fresh: int | None
 
 class _MapOptions(TypedDict, total=False):
     seed: int

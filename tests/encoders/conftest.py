@@ -481,6 +481,10 @@ def _spectrum(x, texts=None):
     fourth = (((x - x.mean(axis=0)) ** 2).sum(axis=1) ** 2).mean() * n / (n - 1)
     below = (n - 1) * (n - 2) * squares + trace**2 - n * fourth
     above = 2 * squares + (n**2 - 3 * n + 1) * trace**2 - n * fourth
+    biased, ball = np.cov(x.T, bias=True), np.eye(d) * np.var(x, axis=0).mean()
+    error = ((((x - x.mean(axis=0)) ** 2).sum(axis=1) ** 2).mean() - (biased**2).sum()) / n
+    zeta = np.clip(error / ((biased - ball) ** 2).sum(), 0, 1)
+    shrunk = (1 - zeta) * biased + zeta * ball
     return {
         "participation_ratio": ratio,
         "effective_rank": np.exp(-(positive * np.log(positive)).sum()),
@@ -488,6 +492,7 @@ def _spectrum(x, texts=None):
         "top10_share": shares[:10].sum(),
         "isoscore": (ratio - 1) / (d - 1),
         "isoscore_corrected": float(np.clip((above / below - 1) / (d - 1), 0, 1)),
+        "isoscore_star": (np.trace(shrunk) ** 2 / (shrunk**2).sum() - 1) / (d - 1),
     }
 
 

@@ -12,7 +12,8 @@ from uncone.encoders.open import open_encoder, sentence_source
 from uncone.encoders.text_vectors import RepairedTexts
 from uncone.errors import OptionError
 from uncone.evaluation import spaces as module
-from uncone.evaluation.spaces import Settings, open_spaces, static_means
+from uncone.evaluation.spaces import Settings, open_spaces
+from uncone.evaluation.static_means import static_means
 from uncone.repairs.registry import make
 
 TEXTS = ["the text", "go to school", "a word", "the text ", "some other words, too", "z"]

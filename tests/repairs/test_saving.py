@@ -22,8 +22,11 @@ from uncone.repairs.chain import Chain
 from uncone.repairs.dimensions import Center, Mute, Normalize, Standardize
 from uncone.repairs.saving import load, save
 from uncone.repairs.spectral import DropTop, Whiten
+from uncone.repairs.weighted import Sif, Zipf
 
 REPAIRS = [
+    Sif(),
+    Zipf(),
     Center(),
     Standardize(),
     DropTop(2),

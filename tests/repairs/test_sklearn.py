@@ -15,9 +15,12 @@ from uncone.repairs.chain import Chain
 from uncone.repairs.dimensions import Center, Mute, Normalize, Standardize
 from uncone.repairs.laws import check_repair
 from uncone.repairs.spectral import DropTop, Whiten
+from uncone.repairs.weighted import Sif, Zipf
 from uncone.stats.laws import LawBroken
 
 REPAIRS = [
+    Sif(),
+    Zipf(),
     Center(),
     Standardize(),
     DropTop(),

@@ -21,7 +21,17 @@ from uncone.encoders.static import StaticEncoder, is_static
 from uncone.encoders.text_vectors import EncodedTexts, ModelTexts
 from uncone.errors import MissingModelError, ModelError, OptionError, require
 
-__all__ = ["DEVICES", "DTYPES", "Loading", "model_folder", "open_encoder", "pooled_encoder", "quiet", "sentence_source"]
+__all__ = [
+    "DEVICES",
+    "DTYPES",
+    "Loading",
+    "check_fresh",
+    "model_folder",
+    "open_encoder",
+    "pooled_encoder",
+    "quiet",
+    "sentence_source",
+]
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 DTYPES = ("float32", "float16", "bfloat16")
@@ -34,13 +44,17 @@ _FETCHED = ("*.json", "*.txt", "*.model", "*.py", "tokenizer*")
 
 @dataclass(frozen=True)
 class Loading:
-    """How a model is loaded: which revision, where to, and what a stranger's folder may do."""
+    """How a model is loaded: which revision, where to, and what a stranger's folder may do.
+
+    With `fresh`, a seed, its weights are not loaded but drawn anew, as its architecture does it before training.
+    """
 
     revision: str | None = None
     device: str = "auto"
     dtype: str = "float32"
     allow_pickle: bool = False
     trust_remote_code: bool = False
+    fresh: int | None = None
 
 
 def open_encoder(model: str | os.PathLike[str] | Encoder, loading: Loading | None = None) -> Encoder:
@@ -50,13 +64,16 @@ def open_encoder(model: str | os.PathLike[str] | Encoder, loading: Loading | Non
         MissingModelError: there is no such file or folder, and the hub did not give it either.
         ModelError: it is there but cannot be used.
     """
+    loading = loading or Loading()
+    if loading.fresh is not None:
+        check_fresh(model, loading)
     if isinstance(model, Encoder):
         return model
-    loading, name = loading or Loading(), os.fspath(model)
+    name = os.fspath(model)
     if is_static(Path(name)):
         return StaticEncoder(Path(name))
     folder = model_folder(name, loading)
-    if any(folder.glob("*options.json")) and any(folder.glob("*weights.hdf5")):
+    if _is_elmo(folder):
         require("torch", "h5py", extra="models")
         from uncone.encoders.elmo import ElmoEncoder
 
@@ -190,16 +207,20 @@ def _open_transformer(name: str, folder: Path, loading: Loading) -> Encoder:
 
     trusted = {"trust_remote_code": loading.trust_remote_code}
     device = _device(loading.device)
+    loaded: dict[str, Any] = {}
     try:
         with quiet():
             tokenizer = AutoTokenizer.from_pretrained(root, **trusted)
-            model, loaded = AutoModel.from_pretrained(
-                root,
-                dtype=getattr(torch, loading.dtype),
-                use_safetensors=None if loading.allow_pickle else True,
-                output_loading_info=True,
-                **trusted,
-            )
+            if loading.fresh is not None:
+                model = _fresh_model(root, loading)
+            else:
+                model, loaded = AutoModel.from_pretrained(
+                    root,
+                    dtype=getattr(torch, loading.dtype),
+                    use_safetensors=None if loading.allow_pickle else True,
+                    output_loading_info=True,
+                    **trusted,
+                )
             model = model.to(device)
     except Exception as error:  # transformers, tokenizers and safetensors each raise their own kinds
         raise _unusable(name, error) from error
@@ -207,10 +228,49 @@ def _open_transformer(name: str, folder: Path, loading: Loading) -> Encoder:
     files = [path for pattern in (*_WEIGHTS, *_PICKLED, "*.json") for path in root.glob(pattern)]
 
     def head(encoder: Transformer) -> Head | str | None:
+        if loading.fresh is not None:
+            return "Its weights were drawn anew, so there is no head that was trained with them."
         with quiet():
             return load_head(encoder, root, use_safetensors=None if loading.allow_pickle else True, **trusted)
 
-    return Transformer(name, model, tokenizer, files, recipe.longest if recipe else None, head)
+    return Transformer(name, model, tokenizer, files, recipe.longest if recipe else None, head, loading.fresh)
+
+
+def _fresh_model(root: Path, loading: Loading) -> Any:  # noqa: ANN401 - a model of transformers
+    """The architecture of a folder with weights drawn anew, as its own code does it before training."""
+    import torch
+    from transformers import AutoConfig, AutoModel
+
+    trusted = {"trust_remote_code": loading.trust_remote_code}
+    config = AutoConfig.from_pretrained(root, **trusted)
+    with torch.random.fork_rng(devices=[]):  # whoever calls keeps the state of its own generator
+        torch.manual_seed(loading.fresh or 0)
+        # Drawn in float32 on the CPU: on any device, and in any precision, they are the same weights.
+        model = AutoModel.from_config(config, dtype=torch.float32, **trusted)
+    return model.to(getattr(torch, loading.dtype))
+
+
+def check_fresh(model: str | os.PathLike[str] | Encoder, loading: Loading) -> None:
+    """Refuse a model whose weights can't be drawn anew, before anything is measured.
+
+    Raises:
+        ModelError: it is no folder of a transformer.
+    """
+    kind = "a model in memory" if isinstance(model, Encoder) else ""
+    if not isinstance(model, Encoder) and is_static(Path(model)):
+        kind = "a file of word vectors"
+    elif not isinstance(model, Encoder) and _is_elmo(model_folder(os.fspath(model), loading)):
+        kind = "an ELMo model"
+    if kind:
+        name = model.name if isinstance(model, Encoder) else os.fspath(model)
+        raise ModelError(
+            f"{name} is {kind}, and --control random draws new weights for a transformer by its config.json. Leave it "
+            "out, or name the folder of a transformer."
+        )
+
+
+def _is_elmo(folder: Path) -> bool:
+    return any(folder.glob("*options.json")) and any(folder.glob("*weights.hdf5"))
 
 
 def _check_folder(name: str, root: Path, loading: Loading) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from uncone.encoders.batching import TOKENS, budgeted, pools
 from uncone.encoders.encoder import Encoder, Passage, Window
 from uncone.encoders.pooling import Pooling
 from uncone.encoders.rows.rows import Laid, RowRule
+from uncone.encoders.rows.tokens import TokenSource, TokenWeights, Weigh, token_names
+from uncone.encoders.static import WordPassages
 from uncone.errors import OptionError, ShapeError
 
 __all__ = [
@@ -31,6 +34,7 @@ __all__ = [
     "TokenRows",
     "Transform",
     "check_count",
+    "check_weighted",
     "taken_texts",
     "unknown_share",
 ]
@@ -263,6 +267,7 @@ class _Tokens(NamedTuple):
     sizes: IntVector
     vectors: Matrix
     truncated: int
+    passages: Sequence[Passage | None]
 
 
 class _TokenTexts(_EncoderTexts):
@@ -305,7 +310,8 @@ class _TokenTexts(_EncoderTexts):
                 place, size = int(first[entry.group]), len(entry.tokens)
                 vectors[place : place + size] = states[start : start + size]
                 start += size
-        return _Tokens(units, sizes, vectors, sum(passage is not None and not passage.whole for passage in passages))
+        cut = sum(passage is not None and not passage.whole for passage in passages)
+        return _Tokens(units, sizes, vectors, cut, passages)
 
     def _states(self, batch: Sequence[Laid]) -> Matrix:
         """The vectors of the tokens of a batch, passage by passage, averaged over the layers."""
@@ -317,7 +323,7 @@ class _TokenTexts(_EncoderTexts):
         return self.pooling.average([states.pooled(layer, tokens, each) for layer in self.pooling.layers])
 
 
-class TokenRows(_TokenTexts):
+class TokenRows(_TokenTexts, TokenSource):
     """Every subword of the texts as a row, in reading order; of `pooling` only layers and prompt count.
 
     A text without tokens gives no row. Nothing is cached: there are too many, and they are read once or twice.
@@ -335,6 +341,24 @@ class TokenRows(_TokenTexts):
         if read < 2:
             raise ShapeError(f"{self.name} has {read} tokens; we need at least 2. Add texts.")
 
+    @property
+    def has_words(self) -> bool:  # type: ignore[override]
+        return isinstance(self.encoder, WordPassages)
+
+    def counts(self) -> Counter[str]:
+        self.prepare()
+        numbers: dict[str, int] = {}
+        counts: Counter[int] = Counter()
+        for pool in self.pools():
+            counts.update(token_names(self.encoder, self._passages(pool), numbers))
+        return Counter({name: counts[number] for name, number in numbers.items()})
+
+    def text_means(self, weigh: Weigh) -> Iterator[Matrix]:
+        plain = replace(self.pooling, kind="mean", normalize=False)
+        sizes = (self.batch_size, self.limit, 1)
+        source = RepairedTexts(self.texts, self.encoder, plain, None, None, *sizes, weigh=weigh)
+        yield from (np.asarray(rows.vectors) for rows in source.read())
+
     def describe(self, truncated: int) -> str:
         note = super().describe(truncated)
         return note.replace(f"{self.pooling.kind} pooling", "every subword token", 1).replace(", normalized", "", 1)
@@ -343,10 +367,11 @@ class TokenRows(_TokenTexts):
 class RepairedTexts(_TokenTexts):
     """One vector per text: its tokens go through `transform`, (m, d) to (m, `dim`), and are pooled afterwards.
 
-    Without a transform it is the raw row over the same tokens: what a repair at token level is compared with.
+    Without a transform it is the raw row over the same tokens: what a repair at token level is compared with. With
+    `weigh`, each token is multiplied by its weight first.
 
     Raises:
-        OptionError: pooling by CLS, which is a special token.
+        OptionError: pooling by CLS, which is a special token; or weights with pooling other than the mean.
     """
 
     _kind = "texts through {}, token by token"
@@ -361,24 +386,32 @@ class RepairedTexts(_TokenTexts):
         batch_size: int | None = None,
         limit: int | None = None,
         least: int = 2,
+        *,
+        weigh: Weigh | None = None,
     ) -> None:
         if pooling.kind == "cls":
             raise OptionError(
                 "At token level special tokens are left out, so there is no CLS vector. "
                 "Try --pooling mean, or --level sentence."
             )
+        if weigh is not None:
+            check_weighted(pooling)
         super().__init__(texts, encoder, pooling, batch_size, limit)
-        self.transform, self.least = transform, least
+        self.transform, self.least, self.weigh = transform, least, weigh
         self.dim = encoder.dim if dim is None else dim
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[Rows]:
-        return self._rows((run.units, self._pool(run), run.truncated) for run in self._runs())
+        weights = None if self.weigh is None else TokenWeights(self.encoder, self.weigh)
+        return self._rows((run.units, self._pool(run, weights), run.truncated) for run in self._runs())
 
-    def _pool(self, run: _Tokens) -> Matrix:
+    def _pool(self, run: _Tokens, weights: TokenWeights | None) -> Matrix:
         vectors: Matrix = np.full((len(run.units), self.dim), np.nan, np.float32)
         filled = np.flatnonzero(run.sizes)
         if len(filled):
-            tokens = self._transform(run.vectors)
+            tokens = run.vectors
+            if weights is not None:
+                tokens *= weights.of(run.passages)[:, None]
+            tokens = self._transform(tokens)
             vectors[filled] = self.pooling.finished(_bags(tokens, run.sizes[filled], self.pooling.kind))
         return vectors
 
@@ -393,6 +426,18 @@ class RepairedTexts(_TokenTexts):
 
     def describe(self, truncated: int) -> str:
         return f"{super().describe(truncated)} of subword tokens without the special ones"
+
+
+def check_weighted(pooling: Pooling) -> None:
+    """Refuse weights of tokens with a pooling other than the mean.
+
+    Raises:
+        OptionError: it is another.
+    """
+    if pooling.kind != "mean":
+        raise OptionError(
+            f"sif is a weighted mean of tokens, and --pooling {pooling.kind} takes no mean. Use --pooling mean."
+        )
 
 
 def check_count(name: str, texts: int, least: int) -> None:

@@ -64,6 +64,7 @@ class Transformer(Encoder):
     """A model and its tokenizer, on a device. Layer 0 is the output of the embeddings; the last may be normalized.
 
     `load_head` gives the language-model head of the same weights, or says why there is none; it is called once, late.
+    `fresh` is the seed that the weights were drawn with, if they are not those of the files.
     """
 
     kind = "transformer"
@@ -76,8 +77,10 @@ class Transformer(Encoder):
         files: Sequence[Path] = (),
         most: int | None = None,
         load_head: Callable[[Transformer], Head | str | None] | None = None,
+        fresh: int | None = None,
     ) -> None:
-        self.name = name
+        self.name = name if fresh is None else f"{name} (random weights)"
+        self._fresh = fresh
         self._load_head = load_head
         self.model = model.get_encoder() if model.config.is_encoder_decoder else model
         self.model.eval()
@@ -196,7 +199,10 @@ class Transformer(Encoder):
 
     def fingerprint(self) -> str:
         settings = {key: value for key, value in self.model.config.to_dict().items() if key != "_name_or_path"}
-        return file_digest(self.files, settings)
+        # The weights of the files are not those of a model whose weights were drawn anew.
+        return file_digest(
+            self.files, settings if self._fresh is None else {**settings, "drawn_with_seed": self._fresh}
+        )
 
 
 def _arrays(encoding: Any) -> tuple[IntVector, IntVector, np.ndarray]:

@@ -15,7 +15,8 @@ from uncone.data.tasks.sts import open_pairs
 from uncone.data.texts.texts import open_texts
 from uncone.encoders.encoder import Encoder, EncoderIdentity
 from uncone.errors import ColumnError, NoUsableRowsError, OptionError, OtherSpaceError
-from uncone.evaluation.spaces import Settings, Space, open_spaces, static_means
+from uncone.evaluation.spaces import Settings, Space, open_spaces
+from uncone.evaluation.static_means import static_means
 from uncone.evaluation.table import Method
 from uncone.repairs.registry import KINDS, make, make_seeded
 from uncone.repairs.repair import Repair
@@ -28,6 +29,7 @@ __all__ = [
     "Fits",
     "fit_texts",
     "has_random_start",
+    "level_for",
     "parse_methods",
     "prepare",
     "standard_methods",
@@ -65,6 +67,7 @@ def standard_methods(
         *([("GMM + PCA", "clustered", {"k": 27, "p": p, "assign": "gmm"})] if gmm else []),
         ("k-means, k=1", "clustered", {"k": 1, "p": p}),
         ("flow", "flow", {}),
+        *([("SIF", "sif", {}), ("Zipfian whitening", "zipf", {})] if level == "token" else []),
     ]
     methods = [Method(name, kind, options, level=level, protocol=protocol) for name, kind, options in listed]
     return [replace(RAW, level=level), *([replace(STATIC, level=level)] if static else []), *methods]
@@ -154,6 +157,22 @@ def has_random_start(method: Method) -> bool:
     return any("seed" in step.get_params(deep=False) for step in getattr(repair, "steps", [repair]))
 
 
+def level_for(methods: str | Iterable[str | Method] | None) -> str:
+    """The level of a list of methods: tokens if one of them is fitted on tokens, else sentences.
+
+    >>> level_for("raw,whiten"), level_for("raw,sif")
+    ('sentence', 'token')
+    """
+    listed = [] if methods is None else parse_methods(methods)
+    return "token" if any(_is_of_tokens(method) for method in listed) else "sentence"
+
+
+def _is_of_tokens(method: Method) -> bool:
+    if not method.repair or method.repair == "static" or _folder(method.repair) is not None:
+        return False
+    return make(method.repair, **method.options).is_of_tokens
+
+
 def fit_texts(fit_on: str | os.PathLike[str] | Sequence[str], data: str | os.PathLike[str] | None = None) -> list[str]:
     """The texts that inductive methods are fitted on, as they stand, repeated ones too.
 
@@ -240,6 +259,8 @@ class Fits:
         if not method.repair:
             return None
         key = (method.repair, json.dumps(dict(method.options), sort_keys=True, default=str), seed)
+        if self.space.level != "token" and _is_of_tokens(method):
+            raise OptionError(f"{method.name} is fitted on the tokens of texts. Use --level token.")
         inductive = method.protocol != "transductive"
         if inductive and key in self._repairs:
             return self._repairs[key]

@@ -5,36 +5,38 @@ from __future__ import annotations
 import os
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uncone.data.bags import bag_means
-from uncone.data.batch import IntVector, Matrix
+from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.data.cache import VectorCache
 from uncone.data.source import BLOCK, Rows, Source
 from uncone.data.texts.selection import Unit
 from uncone.data.texts.texts import ListTexts, TextSource
 from uncone.encoders.cached import CachedTexts
-from uncone.encoders.encoder import Encoder, Passage, Window
+from uncone.encoders.encoder import Encoder, Passage
 from uncone.encoders.open import Loading, open_encoder, pooled_encoder, sentence_source
 from uncone.encoders.pooling import Pooling
 from uncone.encoders.rows.rows import LEVELS, Laid
-from uncone.encoders.static import StaticEncoder
-from uncone.encoders.text_vectors import EncodedTexts, ModelTexts, RepairedTexts
-from uncone.errors import ModelError, OptionError
+from uncone.encoders.rows.tokens import TokenSource, Weigh, token_names
+from uncone.encoders.static import WordPassages
+from uncone.encoders.text_vectors import EncodedTexts, ModelTexts, RepairedTexts, check_weighted
+from uncone.errors import OptionError
 from uncone.repairs.repair import Progress, Repair
 
-__all__ = ["TOKEN_BYTES", "Sentences", "Settings", "Space", "Tokens", "open_spaces", "static_means"]
+__all__ = ["TOKEN_BYTES", "Sentences", "Settings", "Space", "Tokens", "open_spaces", "pooled_runs"]
 
 TOKEN_BYTES = 1 << 30
 """Token vectors beyond this many bytes are stored in a temporary file; gathering them can take twice as much."""
 
 _MAPPED = 1 << 16  # tokens that are repaired at once
+_Change = Callable[[Matrix, IntVector], Matrix]
+"""From the vectors of tokens, and their places in the table, to what is pooled."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,24 @@ class _TableRows(Source):
             yield Rows(np.take(self.table, self.places[first : min(first + BLOCK, stop)], axis=0))
 
 
+class _TokenTable(_TableRows, TokenSource):
+    """The tokens of some texts in a table, with what each is called and where it stands."""
+
+    def __init__(self, space: Tokens, places: IntVector, name: str) -> None:
+        tokens, self.sizes = space._tokens(places)
+        super().__init__(space.matrix, tokens, name)
+        self.space = space
+        self.has_words = isinstance(space.encoder, WordPassages)
+
+    def counts(self) -> Mapping[str, int]:
+        counts = np.bincount(self.space.numbers[self.places], minlength=len(self.space.names))
+        return {name: count for name, count in zip(self.space.names, counts.tolist(), strict=True) if count}
+
+    def text_means(self, weigh: Weigh) -> Iterator[Matrix]:
+        weights = self.space.weights(weigh)
+        yield self.space.means(self.places, self.sizes, lambda rows, tokens: rows * weights[tokens][:, None])
+
+
 class Space(ABC):
     """Distinct texts at one layer with one pooling; lookups ignore surrounding white space."""
 
@@ -149,7 +169,8 @@ class Sentences(Space):
 class Tokens(Space):
     """The vectors of all subwords (m, d), special tokens left out; those of text i are starts[i] to starts[i + 1].
 
-    They are repaired one by one, and pooled afterwards. `spans` (m, 2) tells where each stands in its text.
+    They are repaired one by one, and pooled afterwards. `spans` (m, 2) tells where each stands in its text, `numbers`
+    (m,) which of the `names` it has.
     """
 
     level = "token"
@@ -163,15 +184,21 @@ class Tokens(Space):
         pooling: Pooling,
         encoder: Encoder,
         note: str = "",
+        names: tuple[Sequence[str], IntVector] = ((), np.empty(0, np.int64)),
     ) -> None:
         identity = {**pooling.values, "fingerprint": encoder.fingerprint()}
         super().__init__(texts, matrix.shape[1], identity, note, encoder)
         self.recipe, self.matrix, self.spans = pooling, matrix, spans
+        self.names, self.numbers = names
         self.starts = np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))]).astype(np.int64)
 
     def rows(self, texts: Iterable[str], name: str) -> Source:
         """The vectors of the tokens of these texts."""
-        return _TableRows(self.matrix, self._tokens(self.places(texts))[0], name)
+        return _TokenTable(self, self.places(texts), name)
+
+    def weights(self, weigh: Weigh) -> Vector:
+        """The weight of every token (m,)."""
+        return np.array([weigh(name) for name in self.names], np.float32)[self.numbers]
 
     def vectors(self, texts: Iterable[str], repair: Repair | None = None) -> Matrix:
         """One vector per text, pooled from repaired tokens."""
@@ -197,24 +224,39 @@ class Tokens(Space):
         return np.repeat(self.starts[places] - before, sizes) + np.arange(int(sizes.sum())), sizes
 
     def _pooled(self, tokens: IntVector, sizes: IntVector, repair: Repair | None) -> Matrix:
-        dim = self.dim if repair is None else repair._n_features_out
-        vectors: Matrix = np.full((len(sizes), dim), np.nan, np.float32)
+        if repair is None:
+            return self.recipe.finished(self.means(tokens, sizes, lambda rows, _: rows, kind=self.recipe.kind))
+        repaired = repair.map
+        if not repair.has_weights:
+            change: _Change = lambda rows, _: repaired(rows)  # noqa: E731 - two short ones
+        else:
+            check_weighted(self.recipe)
+            weights = self.weights(repair.token_weight)
+            change = lambda rows, places: repaired(rows * weights[places][:, None])  # noqa: E731
+        kind, dim = self.recipe.kind, repair._n_features_out
+        return self.recipe.finished(self.means(tokens, sizes, change, dim, kind))
+
+    def means(
+        self, tokens: IntVector, sizes: IntVector, change: _Change, dim: int | None = None, kind: str = "mean"
+    ) -> Matrix:
+        """Runs of `sizes` tokens, changed and pooled; NaN for a run of none."""
+        vectors: Matrix = np.full((len(sizes), self.dim if dim is None else dim), np.nan, np.float32)
         ends = np.cumsum(sizes)
         first = 0
         while first < len(sizes):
             # As many texts as fit into a block, at least one.
             begin = int(ends[first] - sizes[first])
             last = max(int(np.searchsorted(ends, begin + _MAPPED, side="right")), first + 1)
-            rows: Matrix = np.take(self.matrix, tokens[begin : int(ends[last - 1])], axis=0)
+            places = tokens[begin : int(ends[last - 1])]
+            rows: Matrix = np.take(self.matrix, places, axis=0)
             filled = first + np.flatnonzero(sizes[first:last])
             if len(filled):
-                rows = rows if repair is None else repair.map(rows)
-                vectors[filled] = self.recipe.finished(_pooled_runs(rows, sizes[filled], self.recipe.kind))
+                vectors[filled] = pooled_runs(change(rows, places), sizes[filled], kind)
             first = last
         return vectors
 
 
-def _pooled_runs(tokens: NDArray[Any], sizes: IntVector, pooling: str, table: Matrix | None = None) -> Matrix:
+def pooled_runs(tokens: NDArray[Any], sizes: IntVector, pooling: str, table: Matrix | None = None) -> Matrix:
     """One row per run of `sizes` tokens: of vectors, or of places in a table (mean only)."""
     ends = np.cumsum(sizes)
     if pooling == "last":
@@ -337,6 +379,8 @@ class _TokenReader(RepairedTexts):
         super().__init__(texts, encoder, pooling, least=1)
         self.sizes: list[int] = []
         self.spans: list[NDArray[np.int64]] = []
+        self.names: dict[str, int] = {}
+        self.numbers: list[NDArray[np.int64]] = []
 
     def blocks(self) -> Iterator[tuple[int, Matrix]]:
         """How many texts, and the vectors of their tokens."""
@@ -349,6 +393,7 @@ class _TokenReader(RepairedTexts):
 
     def _passages(self, pool: Sequence[Unit]) -> list[Passage | None]:
         passages = super()._passages(pool)
+        self.numbers.append(np.array(token_names(self.encoder, passages, self.names), np.int64))
         for passage in passages:
             if passage is not None:
                 own = np.column_stack([passage.starts, passage.ends])[~passage.special]
@@ -381,37 +426,5 @@ def _tokens(
         else:
             matrix = np.concatenate([np.empty((0, encoder.dim), np.float32), *blocks])
     spans = np.concatenate([np.empty((0, 2), np.int64), *reader.spans])
-    return Tokens(texts, matrix, reader.sizes, spans, pooling, encoder, reader.note or "")
-
-
-def static_means(
-    model: str | os.PathLike[str] | Encoder,
-    texts: Sequence[str],
-    file: str | os.PathLike[str] | None = None,
-    loading: Loading | None = None,
-) -> Matrix:
-    """The mean over the tokens of each text of static vectors; NaN where there are none.
-
-    They are the model's own input embeddings, without special tokens; or the word vectors of `file`.
-
-    Raises:
-        ModelError: the model has no table of input embeddings.
-    """
-    encoder = open_encoder(model, loading) if file is None else StaticEncoder(Path(file))
-    if isinstance(encoder, StaticEncoder):
-        source = EncodedTexts(ListTexts(texts), encoder, Pooling((0,)))
-        source.least = 1
-        return np.concatenate([np.array(rows.vectors, np.float32) for rows in source.read()])
-    own = getattr(getattr(encoder, "model", None), "get_input_embeddings", None)
-    if own is None:
-        raise ModelError(f"{encoder.name} has no table of input embeddings. Give a file of word vectors.")
-    table: Matrix = own().weight.detach().float().cpu().numpy()
-    ids = [
-        np.array(passages[0].tokens, np.int64)[~passages[0].special]
-        for passages in encoder.passages([text.strip() for text in texts], Window(cut=True))
-    ]
-    sizes = np.array([len(tokens) for tokens in ids], np.int64)
-    means: Matrix = np.full((len(texts), table.shape[1]), np.nan, np.float32)
-    if sizes.any():
-        means[sizes > 0] = _pooled_runs(np.concatenate(ids), sizes[sizes > 0], "mean", table)
-    return means
+    names = list(reader.names), np.concatenate([np.empty(0, np.int64), *reader.numbers])
+    return Tokens(texts, matrix, reader.sizes, spans, pooling, encoder, reader.note or "", names)

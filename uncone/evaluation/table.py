@@ -57,6 +57,10 @@ class Cell:
     baseline: float | None
     difference: Difference | None = None
     spread: float | None = None
+    alignment: Score | None = None
+    """The mean squared distance of positive pairs at length 1: those with 80 % of the highest score or more."""
+    uniformity: float | None = None
+    """The logarithm of E exp(-2|u - v|^2) over the distinct sentences, or a sample of them."""
 
 
 @dataclass(frozen=True)

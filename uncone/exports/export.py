@@ -74,6 +74,11 @@ def export(
         raise ExportError(f"There is no export to {to!r}; choose from {', '.join(TARGETS)}.")
     if not hasattr(repair, "_n_features_out"):  # set last when a repair learns
         raise ExportError(f"This {repair.kind} is not fitted, so there is nothing to export. Fit it first.")
+    if repair.has_weights:
+        raise ExportError(
+            f"{repair.kind} weighs every token by its frequency, which no {to} export holds. Use uncone apply, or "
+            "uncone.apply in Python."
+        )
     spec = VectorSpec.of(provenance, layer=layer, pooling=pooling, level=level)
     out, folder = path_of(out), None if model is None else Path(model)
     if folder is not None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from uncone.repairs.repair import Repair
     from uncone.repairs.saving import load, save
     from uncone.repairs.spectral import DropTop, Whiten
+    from uncone.repairs.weighted import Sif, Zipf
 
 __all__ = [
     "Center",
@@ -29,15 +30,18 @@ __all__ = [
     "Mute",
     "Normalize",
     "Repair",
+    "Sif",
     "Standardize",
     "Whiten",
+    "Zipf",
     "load",
     "make",
     "save",
 ]
 
 _MODULES = dict.fromkeys(("Center", "Mute", "Normalize", "Standardize"), "dimensions")
-_MODULES |= {"DropTop": "spectral", "Whiten": "spectral", "load": "saving", "make": "registry", "save": "saving"}
+_MODULES |= {"DropTop": "spectral", "Whiten": "spectral", "Sif": "weighted", "Zipf": "weighted"}
+_MODULES |= {"load": "saving", "make": "registry", "save": "saving"}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name

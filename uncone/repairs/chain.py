@@ -57,6 +57,11 @@ class Chain(Repair):
         return self
 
     @property
+    def is_of_tokens(self) -> bool:
+        """Whether a step is."""
+        return any(step.is_of_tokens for step in self.steps)
+
+    @property
     def flops_per_row(self) -> float:
         """Those of the steps, with every run of affine ones as one."""
         return sum(step.flops_per_row for step in self._merged)
@@ -209,4 +214,6 @@ def merged(steps: Iterable[Repair]) -> list[Repair]:
 def _check_steps(steps: Sequence[Repair]) -> list[Repair]:
     if not isinstance(steps, list | tuple) or not steps or not all(isinstance(step, Repair) for step in steps):
         raise FitError(f"A chain is a list of at least one repair; we got {steps!r}.")
+    if any(step.weighs_tokens for step in steps):
+        raise FitError("sif weighs tokens before they are pooled, so it can't be a step of a chain. Use it alone.")
     return list(steps)

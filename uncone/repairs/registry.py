@@ -17,6 +17,8 @@ KINDS = {
     "standardize": ("dimensions", "Standardize"),
     "droptop": ("spectral", "DropTop"),
     "whiten": ("spectral", "Whiten"),
+    "zipf": ("weighted", "Zipf"),
+    "sif": ("weighted", "Sif"),
     "mute": ("dimensions", "Mute"),
     "clustered": ("clustered", "Clustered"),
     "flow": ("flow", "Flow"),
@@ -47,12 +49,16 @@ def make(method: str, **options: Any) -> Repair:  # noqa: ANN401 - each step has
     Whiten(dim=2)
 
     Raises:
-        OptionError: an unknown method, an option that no step has, or a step behind `normalize`.
+        OptionError: an unknown method, an option that no step has, a step behind `normalize`, or beside `sif`.
     """
     names = [name.strip() for name in method.split(",")]
     classes = [repair_class(name) for name in names]
     if "normalize" in names[:-1]:
         raise OptionError(f"normalize has to be the last step: {method} would undo it. Move it to the end.")
+    if len(names) > 1 and (alone := next((cls.kind for cls in classes if cls.weighs_tokens), "")):
+        raise OptionError(
+            f"{alone} weighs tokens before they are pooled, so it can't be a step of {method}. Use it alone."
+        )
     parameters = [set(cls._get_param_names()) for cls in classes]
     for option in options:
         if not any(option in own for own in parameters):
@@ -62,6 +68,8 @@ def make(method: str, **options: Any) -> Repair:  # noqa: ANN401 - each step has
         cls(**{name: value for name, value in options.items() if name in own})
         for cls, own in zip(classes, parameters, strict=True)
     ]
+    if len(steps) > 1 and options.get("frequencies") is not None:
+        raise OptionError(f"Frequencies are for zipf or sif alone, not for {method}.")
     return steps[0] if len(steps) == 1 else Chain(steps)
 
 

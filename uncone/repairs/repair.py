@@ -21,7 +21,7 @@ from uncone.errors import FitError, NoUsableRowsError
 from uncone.run.measure import Plan, measure, step_progress
 from uncone.stats.row_sample import RowSample, cutoff_for
 
-__all__ = ["Arrays", "Mapped", "Progress", "Repair", "as_floats", "sampled_rows"]
+__all__ = ["Arrays", "Mapped", "Progress", "Repair", "as_floats", "level_problem", "sampled_rows", "widened"]
 
 Arrays = dict[str, NDArray[Any]]
 Progress = Callable[[str, int, int | None], None]
@@ -38,6 +38,11 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
     kind: ClassVar[str]
     """The name on the command line and in a saved folder."""
 
+    weighs_tokens: ClassVar[bool] = False
+    """Whether it gives each token a weight by its name (`token_weight`), before `map`."""
+    needs_occurrences: ClassVar[bool] = False
+    """Whether its rows have to be occurrences of words, such as tokens, unless it is given `frequencies`."""
+
     note_: str = ""
     """What was decided while fitting, in a sentence; empty when there was nothing to decide."""
 
@@ -46,7 +51,7 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ANN401 - scikit-learn's contract
         """Learn from a table (n, d) of float32 or float64; NaN is an error here, rows of zeros are left out."""
-        rows = validate_data(self, _widen(X), dtype=[np.float64, np.float32], ensure_min_samples=2)
+        rows = validate_data(self, widened(X), dtype=[np.float64, np.float32], ensure_min_samples=2)
         self._learn(ArrayVectors(rows), Plan(dtype=rows.dtype), None)
         return self
 
@@ -62,7 +67,7 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
         check_is_fitted(self)
         seen_later = self._spreads()
         rows = validate_data(
-            self, _widen(X), dtype=[np.float64, np.float32], reset=False, ensure_all_finite=not seen_later
+            self, widened(X), dtype=[np.float64, np.float32], reset=False, ensure_all_finite=not seen_later
         )
         mapped = self.map(rows)
         if seen_later and not np.isfinite(mapped[:, 0]).all():
@@ -90,6 +95,20 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
 
         save(self, path_of(folder), provenance)
 
+    @property
+    def is_of_tokens(self) -> bool:
+        """Whether texts are repaired token by token, before they are pooled."""
+        return self.weighs_tokens or self.needs_occurrences
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether tokens have to be multiplied by `token_weight` before `map`."""
+        return False
+
+    def token_weight(self, name: str) -> float:
+        """The weight of a token."""
+        return 1.0
+
     @abstractmethod
     def _learn(self, source: Source, plan: Plan, progress: Progress | None) -> None:
         """Set what `arrays` gives, and `_n_features_out`."""
@@ -111,6 +130,17 @@ class Repair(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator): 
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def level_problem(repair: Repair, *, of_texts: bool) -> str:
+    """Why a repair can't be fitted on the vectors of whole texts, or on vectors of unknown origin; empty if it can."""
+    has_counts = not of_texts and getattr(repair, "frequencies", None) is not None
+    if not repair.is_of_tokens or (has_counts and not repair.weighs_tokens):
+        return ""
+    reason = "weighs tokens before they are pooled" if repair.weighs_tokens else "counts how often words occur"
+    texts = "Add --level token" if of_texts else "Give texts, with --model and --level token"
+    words = "" if repair.weighs_tokens or of_texts else "; or word vectors, with --frequencies"
+    return f"{repair.kind} {reason}, and these are vectors without words. {texts}{words}."
 
 
 class Mapped(Source):
@@ -142,7 +172,7 @@ def as_floats(rows: NDArray[np.generic]) -> Matrix:
     return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float32)  # type: ignore[return-value]
 
 
-def _widen(X: Any) -> Any:  # noqa: ANN401 - whatever the user has
+def widened(X: Any) -> Any:  # noqa: ANN401 - whatever the user has
     """Half precision as float32, where scikit-learn would make it float64; all else as it is."""
     dtypes = getattr(X, "dtypes", None)  # of a DataFrame
     kinds = {getattr(X, "dtype", None)} if dtypes is None or not np.iterable(dtypes) else set(dtypes)

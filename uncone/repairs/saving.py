@@ -29,7 +29,7 @@ _AGAIN = "Copy the folder again, or fit a new repair with uncone fix."
 FOLDER = SavedFolder(
     "repair", (_JSON, _TENSORS), "uncone fix --save", 1, _AGAIN, DamagedRepairError, DamagedRepairError
 )
-_DTYPES = {np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64)}
+_DTYPES = {np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.uint8)}
 
 
 @dataclass(frozen=True)

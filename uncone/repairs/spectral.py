@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from uncone.analysis.spectrum.isotropy import ledoit_wolf_share
 from uncone.data.batch import Matrix, Vector
 from uncone.errors import DamagedRepairError, FitError
 from uncone.repairs.affine import Affine
@@ -115,12 +116,12 @@ class Whiten(Affine):
 
     def _width(self, d: int) -> int:
         if self.rotation not in ("pca", "zca"):
-            raise FitError(f"whiten: rotation is 'pca' or 'zca'; we got {self.rotation!r}.")
+            raise FitError(f"{self.kind}: rotation is 'pca' or 'zca'; we got {self.rotation!r}.")
         if self.dim is None:
             return d
         if not isinstance(self.dim, Integral) or isinstance(self.dim, bool) or not 1 <= self.dim <= d:
             raise FitError(
-                f"whiten: dim is a whole number from 1 to the {d} dimensions there are; we got {self.dim!r}."
+                f"{self.kind}: dim is a whole number from 1 to the {d} dimensions there are; we got {self.dim!r}."
             )
         if self.rotation == "zca" and self.dim < d:
             raise FitError(f"whiten: zca keeps all {d} dimensions; take rotation='pca' for dim={self.dim}.")
@@ -159,7 +160,7 @@ class Whiten(Affine):
         """
         super().restore(arrays)
         if arrays["shrinkage"].shape != () or arrays["variances"].shape != self.mean_.shape:
-            raise DamagedRepairError("whiten: shrinkage and variances do not fit the matrix.")
+            raise DamagedRepairError(f"{self.kind}: shrinkage and variances do not fit the matrix.")
         self.shrinkage_ = float(arrays["shrinkage"])
         return self
 
@@ -173,11 +174,7 @@ def ledoit_wolf(moments: Moments) -> float:
 
     Its error term is a mean of |x - mean|^4, so that streamed moments are enough. NaN when the fourth is not known.
     """
-    n, d = moments.n, moments.dim
+    n = moments.n
     covariance = moments.covariance * ((n - 1) / n)
     squares = float((covariance**2).sum())
-    spread = squares - float(np.trace(covariance)) ** 2 / d
-    error = (moments.fourth / n - squares) / n
-    if np.isnan(error):
-        return float("nan")
-    return 0.0 if error <= 0 else float(min(error, spread) / spread) if spread > 0 else 1.0
+    return ledoit_wolf_share(n, moments.dim, float(np.trace(covariance)), squares, moments.fourth / n)

@@ -59,19 +59,21 @@ def evaluate(
         sources = several if isinstance(several, list | tuple) else [several]
     methods = methods if methods is not None else options.methods or None
     name = os.fspath(model) if isinstance(model, str | os.PathLike) else model.name
-    settings = _settings(options)
+    settings = _settings(options, methods)
     result: EvaluationTable = evaluate_sts(model, sources, methods, settings) if sources else Table(name, [], [])
     other = _other_tasks(model, options, methods, settings) if options.tasks else []
     published = published_rows(name) if options.published else []
     return Rendered(replace(result, tasks=other, published=published))
 
 
-def _settings(options: EvaluateOptions) -> Settings:
+def _settings(options: EvaluateOptions, methods: str | Iterable[str | Method] | None) -> Settings:
     from uncone.data.cache import VectorCache
+    from uncone.evaluation.methods import level_for
     from uncone.evaluation.spaces import Settings
 
     names = [field.name for field in fields(Settings) if field.name not in ("layer", "cache")]
     shared = {name: getattr(options, name) for name in names}
+    shared["level"] = options.level or level_for(methods)
     return Settings(layer=options.layers, cache=VectorCache() if options.cache else None, **shared)
 
 

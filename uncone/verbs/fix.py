@@ -36,7 +36,8 @@ __all__ = ["apply", "export", "fix"]
 def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: ANN401 - vectors or texts
     """Fit a repair, diagnose the space before and after it, and write the repaired vectors and the repair.
 
-    `method` is center, standardize, droptop, whiten, mute, clustered, flow, normalize, or several joined by commas.
+    `method` is center, standardize, droptop, whiten, zipf, sif, mute, clustered, flow, normalize, or several joined by
+    commas.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -58,7 +59,8 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
     if save is not None:
         FOLDER.check(path_of(save))
     _check_places(out, options.model, (save, "the repair"))
-    space = _space(source, options)
+    space = _space(source, options, "token" if repair.is_of_tokens else "sentence")
+    space.check_level(repair)
     space.check_rereadable()
     space.check_output(out)
     checking = _checking(options, "before")
@@ -121,13 +123,14 @@ def _diagnose_repaired(
     return diagnosis_of(space, checking, repaired=True), change
 
 
-def _space(source: Any, options: FixOptions) -> RepairSpace:  # noqa: ANN401 - as for fix
+def _space(source: Any, options: FixOptions, level: str) -> RepairSpace:  # noqa: ANN401 - as for fix
+    """The space to repair, at the `level` that the method needs unless another is named."""
     from uncone.verbs.spaces.repaired import space_of
 
     if options.encoding is None:
         return space_of(open_space(source, options))
     texts = open_texts_of(source, options.text, options.label, options.data)
-    return space_of(texts, options.encoding, options.level)
+    return space_of(texts, options.encoding, options.level or level)
 
 
 def _checking(options: FixOptions, step: str) -> CheckOptions:

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from uncone.errors import UnconeError
+from uncone.errors import OptionError, UnconeError
 from uncone.verbs.options.layers import LayersOptions
 from uncone.verbs.spaces.encoding import is_paragraphs, open_texts_of
 from uncone.verbs.spaces.verb import verb
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from uncone.analysis.advice.topic import DiverseBaseline
     from uncone.analysis.layers.layer import Layer
     from uncone.analysis.layers.settings import StudySettings
+    from uncone.analysis.layers.study import Checkpoints
     from uncone.data.texts.selection import Selection
     from uncone.data.texts.texts import TextSource
     from uncone.encoders.encoder import Encoder
@@ -47,20 +48,16 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
     from uncone.analysis.layers.study import notes_of, provenance_of, study
     from uncone.data.texts.selection import Selection
     from uncone.report.documents.layers import LayerStudy
-    from uncone.run.checkpoint import checkpoints_in
 
     settings = settings_from(options.settings())
     source = open_texts_of(texts, options.text, None, options.data)
     encoder, cluster = _opened(model, options)
     sampling = _sampling(source, options)
     selection = Selection(source, **sampling, seed=settings.seed)
-    resume, progress = options.resume, options.progress
-    request = {"model": encoder.name, "corpus": source.name, **sampling}
-    has_state = options.state is not None or resume
-    saved = checkpoints_in(options.state, encoder, request, options.save_every) if has_state else None
-    measure = partial(study, encoder, progress=progress, threads=options.workers, cluster=cluster)
+    saved = _checkpoints(encoder, source, sampling, options)
+    measure = partial(study, encoder, progress=options.progress, threads=options.workers, cluster=cluster)
     diverse = _diverse(encoder, selection, settings, options)
-    run = measure(selection, settings, checkpoints=saved, resume=resume, diverse=diverse)
+    run = measure(selection, settings, checkpoints=saved, resume=options.resume, diverse=diverse)
     levels = list(run.layers)
     notes = [*notes_of(run, encoder, settings), *([] if run.deep is None else run.deep.notes)]
     sizes: list[StudySize] = []
@@ -139,20 +136,27 @@ def _diverse(
 def compare_layers(models: Sequence[Any], corpora: Sequence[Any], *, options: LayersOptions) -> LayerComparison:
     """Every model on every corpus, with the differences of each to the first.
 
+    With `revisions`, every checkpoint of each model; with `control`, also its architecture with random weights.
+
     Several measures move with the number of texts. So corpora of different sizes are compared at the smallest: of the
     others a random sample is measured.
     """
     from uncone.analysis.layers.contrast import contrast
     from uncone.report.documents.layers import LayerComparison
+    from uncone.verbs.spaces.variants import model_variants
 
+    variants = model_variants(models, options)
     sources = [open_texts_of(texts, options.text, None, options.data) for texts in corpora]
     sizes = [_count(source, options) for source in sources] if len(sources) > 1 else [0]
+    plain: dict[str, Any] = {"revisions": (), "control": None}
     studies = []
     for source, size in zip(sources, sizes, strict=True):
         sample = {"sample": min(sizes)} if size > min(sizes) else {}
-        for model in models:
-            study = layers(model, source, options=options, **sample)
-            studies.append(replace(study, source={**study.source, "texts_in_corpus": size}) if sample else study)
+        for variant in variants:
+            study = layers(variant.model, source, options=options, **{**plain, **sample, **variant.options})
+            more: dict[str, Any] = {"texts_in_corpus": size} if sample else {}
+            more |= {"revision": variant.revision} if variant.revision else {}
+            studies.append(replace(study, source={**study.source, **more}) if more else study)
     first = studies[0]
     same = [study.provenance["corpus_content"] == first.provenance["corpus_content"] for study in studies]
     return LayerComparison(
@@ -165,11 +169,17 @@ def compare_layers(models: Sequence[Any], corpora: Sequence[Any], *, options: La
 
 
 def _opened(model: Any, options: LayersOptions) -> tuple[Encoder, Cluster | None]:  # noqa: ANN401 - as `layers` takes it
-    """The encoder of this machine; and the engine with the model as its workers open it, if there is one."""
+    """The encoder of this machine; and the engine with the model as its workers open it, if there is one.
+
+    Raises:
+        OptionError: the options make several studies.
+    """
     from uncone.encoders.open import open_encoder
     from uncone.run.models import SentModel
     from uncone.run.parts import Cluster
 
+    if options.compares:
+        raise OptionError("revisions and control make several studies: use compare_layers([model], [texts], ...).")
     loading, engine = options.loading, options.executor
     if engine is None:
         return open_encoder(model, loading), None
@@ -186,6 +196,19 @@ def _sampling(source: TextSource, options: LayersOptions) -> dict[str, Any]:
         "keep_duplicates": options.keep_duplicates,
         "split": is_paragraphs(source) if options.split is None else options.split,
     }
+
+
+def _checkpoints(
+    encoder: Encoder, source: TextSource, sampling: dict[str, Any], options: LayersOptions
+) -> Checkpoints | None:
+    """Where the state of the run is saved, if it is; revisions of a model have its name, but each its own state."""
+    from uncone.run.checkpoint import checkpoints_in
+
+    if options.state is None and not options.resume:
+        return None
+    revision = {} if options.revision is None else {"revision": options.revision}
+    request = {"model": encoder.name, "corpus": source.name, **sampling, **revision}
+    return checkpoints_in(options.state, encoder, request, options.save_every)
 
 
 def _count(source: TextSource, options: LayersOptions) -> int:

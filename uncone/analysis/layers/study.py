@@ -44,7 +44,7 @@ from uncone.stats.unit_vectors import GroupedUnitSum
 from uncone.stats.unusable import Unusable
 from uncone.stats.word_sums import WordSums
 
-__all__ = ["LayerRun", "examine_layers", "notes_of", "provenance_of", "study"]
+__all__ = ["Checkpoints", "LayerRun", "examine_layers", "notes_of", "provenance_of", "study"]
 
 Progress = Callable[[str, int, int | None], None]
 Checkpoints = Callable[[dict[str, Any], dict[str, Any]], Checkpoint]

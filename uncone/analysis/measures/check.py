@@ -45,6 +45,7 @@ ETHAYARAJH = "Ethayarajh 2019, How Contextual are Contextualized Word Representa
 TIMKEY = "Timkey and van Schijndel 2021, All Bark and No Bite"
 ROY = "Roy and Vetterli 2007, The effective rank"
 RUDMAN = "Rudman et al. 2022, IsoScore"
+STABLE = "Rudman and Eickhoff 2024, Stable Anisotropic Regularization"
 MU = "Mu and Viswanath 2018, All-but-the-Top"
 WANG = "Wang and Isola 2020, Alignment and Uniformity on the Hypersphere"
 CAI = "Cai et al. 2021, Isotropy in the Contextual Embedding Space: Clusters and Manifolds"
@@ -100,6 +101,8 @@ SPECTRUM = (
         "The same from unbiased estimates of tr Σ² and (tr Σ)², so that n does not matter.", RUDMAN,
         "check fix layers dots contrast", heading=("isoscore", "corrected"), curve=Curve("Isotropy: IsoScore",
         "IsoScore, corrected", "From 0 (one direction) to 1 (all directions used equally).")),
+    Measure("isoscore_star", "IsoScore*", SCORE,
+        "IsoScore of (1 − ζ) C + ζ (tr C/d) I, the covariance C shrunk by Ledoit and Wolf's ζ.", STABLE, ""),
 )
 CONDITION = (
     Measure("condition_number", "Condition number", RATIO, "λ₁/λ_d, the largest over the smallest eigenvalue.",

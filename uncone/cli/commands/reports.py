@@ -91,7 +91,7 @@ def layers(
         raise OptionError("Name a model: a folder, a name on the hub, or a file of word vectors.")
     corpus = [part.strip() for names in corpus for part in names.split(",")]
     check_outputs(output, [*corpus, *models])
-    output.check_tables(len(models) * len(corpus))
+    output.check_tables(len(models) * len(corpus) * (2 if options.compares else 1))
     if corpus.count("-") > 1:
         raise OptionError("Standard input (-) can be read only once.")
     from uncone.run.checkpoint import runs_folder
@@ -102,7 +102,7 @@ def layers(
     with progress_bar("texts") as progress:
         others = {"state": options.state or runs_folder(), "keep_state": True, "progress": progress}
         options = options.cast(LayersOptions, **others, sentences=output.sentence_table is not None)
-        if len(models) == 1 and len(corpus) == 1:
+        if len(models) == 1 and len(corpus) == 1 and not options.compares:
             result = run(models[0], corpus[0], options=options)
         else:
             result = compare_layers(models, corpus, options=options)

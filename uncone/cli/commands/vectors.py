@@ -52,9 +52,9 @@ def fix(
     method: Annotated[
         str,
         Parameter(
-            help="center, standardize, droptop, whiten, mute, clustered, flow or normalize; several, with commas, are "
-            "applied in order. auto tries them on --pairs and uses the best, or none; without pairs, it follows a rule "
-            "with a measured record.",
+            help="center, standardize, droptop, whiten, zipf, sif, mute, clustered, flow or normalize; several, with "
+            "commas, are applied in order. auto tries them on --pairs and uses the best, or none; without pairs, it "
+            "follows a rule with a measured record.",
             allow_leading_hyphen=True,
         ),
     ],

@@ -22,6 +22,7 @@ from uncone.errors import OptionError, RepairError
 from uncone.evaluation.methods import Fits, prepare
 from uncone.evaluation.spaces import Settings
 from uncone.evaluation.table import Cell, EvaluationTable, Method, Row
+from uncone.evaluation.tasks.positives import alignments, sampled_uniformity
 
 __all__ = ["Contender", "compare_contenders", "evaluate_sts", "isotropy"]
 
@@ -184,16 +185,17 @@ class _Result:
     cosines: NDArray[np.float64] | None
     isoscore: float | None = None
     baseline: float | None = None
+    uniformity: float | None = None
     reason: str = ""
     note: str = ""
 
 
-def _judge(pairs: _Pairs, rows: Matrix, note: str) -> _Result:
+def _judge(pairs: _Pairs, rows: Matrix, note: str, seed: int) -> _Result:
     units = unit_rows(rows)
     cosines = np.vecdot(units[pairs.left], units[pairs.right]).clip(-1.0, 1.0)
     # A sentence with itself is exactly 1: rounding errors would break ties and change the ranks.
     cosines[(pairs.left == pairs.right) & np.isfinite(cosines)] = 1.0
-    return _Result(np.asarray(cosines), *isotropy(rows, units), note=note)
+    return _Result(np.asarray(cosines), *isotropy(rows, units), sampled_uniformity(units, seed), note=note)
 
 
 def _judge_method(
@@ -210,7 +212,7 @@ def _judge_method(
                 rows, note = _vectors(fits, method, seed, task.texts, task.name, task.occurrences)
             else:
                 rows = None if vectors is None else vectors[[places[text] for text in task.texts]]
-            own.append(_Result(None, reason=note) if rows is None else _judge(task, rows, note))
+            own.append(_Result(None, reason=note) if rows is None else _judge(task, rows, note, fits.settings.seed))
         fits.settings.report("methods", 1, total)
     return results
 
@@ -278,6 +280,7 @@ def _column(
                 scores[at] = draws.scores[first : first + len(own)].mean()
                 values[at] = draws.values[first : first + len(own)].mean(axis=0)
             first += sum(result.cosines is not None for result in own)
+    aligned = iter(alignments(gold, flat, units, settings.replicates, settings.seed))
     replicates = Replicates(scores, values, len(gold), units.independent)
     gains = differences(replicates)
     cells = []
@@ -286,9 +289,15 @@ def _column(
         pearson, _ = _correlation(task.task, own, "pearson")
         isoscores = [result.isoscore for result in own if result.isoscore is not None]
         baselines = [result.baseline for result in own if result.baseline is not None]
-        isoscore, baseline = (float(np.mean(some)) if some else None for some in (isoscores, baselines))
+        uniform = [result.uniformity for result in own if result.uniformity is not None]
+        isoscore, baseline, uniformity = (
+            float(np.mean(some)) if some else None for some in (isoscores, baselines, uniform)
+        )
+        seeds = [next(aligned) for result in own if result.cosines is not None]
+        alignment = seeds[0] if seeds else None  # of several random starts, the first
         difference = None if at == 0 else gains[at]
-        cells.append(Cell(task.name, spearman, pearson, isoscore, baseline, difference, spread))
+        figures = isoscore, baseline, difference, spread, alignment, uniformity
+        cells.append(Cell(task.name, spearman, pearson, *figures))
     return cells, replicates
 
 

@@ -187,6 +187,11 @@ def _check_repair(request: TextRows, saved: Saved) -> None:
         raise OptionError("--repair is for the layer it was fitted on, but --layer all shows others: leave one out.")
     provenance, rows = saved.provenance, request.options.rows
     check_fitted(provenance, layer=request.encoding.layer, pooling=request.encoding.pooling)
+    if saved.repair.has_weights and rows != "sentences":
+        raise OtherSpaceError(
+            f"{os.fspath(request.folder)} weighs tokens before they are pooled, so it has a map of texts alone. Try "
+            "--rows sentences."
+        )
     if not provenance.get("encoder") or rows == "sentences":
         return  # fitted on vectors of unknown origin
     if provenance.get("level") != "token" or rows != "tokens":

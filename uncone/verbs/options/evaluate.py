@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from uncone.errors import OptionError
-from uncone.verbs.options.fix import LEVEL
+from uncone.verbs.options.fix import LEVEL, LEVEL_DEFAULT, LEVEL_HELP
 from uncone.verbs.options.option import among, at_least, option
 from uncone.verbs.options.shared import LoadingOptions, OutputOptions, PoolingOptions, SeedOptions
 
@@ -59,7 +59,7 @@ class EvaluateOptions(SeedOptions, PoolingOptions, _Layers):
         "Fit on --fit-on (inductive) or on the scored texts themselves (transductive).",
         flag="--protocol",
     )
-    level: str = option("sentence", "Repair the vectors of texts, or of tokens before pooling.", rule=LEVEL)
+    level: str | None = option(None, LEVEL_HELP, default_text=LEVEL_DEFAULT, rule=LEVEL)
     gmm: bool = option(True, "Include the Gaussian mixture, the slowest method.")
     published: bool = option(False, "Show published scores next to the measured ones.")
     seeds: int = option(1, "Number of seeds for methods with a random start.", rule=at_least(1))

@@ -23,9 +23,21 @@ from uncone.verbs.options.shared import (
     check_folder,
 )
 
-__all__ = ["ApplyOptions", "ExportOptions", "FixOptions", "FixOutput", "MethodOptions", "PrescribeOptions"]
+__all__ = [
+    "LEVEL",
+    "LEVEL_DEFAULT",
+    "LEVEL_HELP",
+    "ApplyOptions",
+    "ExportOptions",
+    "FixOptions",
+    "FixOutput",
+    "MethodOptions",
+    "PrescribeOptions",
+]
 
 LEVEL = among("sentence", "token")
+LEVEL_HELP = "Repair the vectors of texts, or of tokens before pooling."
+LEVEL_DEFAULT = "sentence; token for sif and zipf"
 _FOLDER = "A name without an ending is a folder with one file per source file. A database URL is a new table."
 _FORMATS = ".npy, .npz, .parquet, .csv, .tsv, .jsonl, .safetensors, .vec or .txt"
 
@@ -47,9 +59,16 @@ class MethodOptions(Options):
         rule=Rule(_k, "a whole number or auto"),
     )
     p: int | None = option(None, "Number of directions clustered removes per cluster; 0 removes only the mean.")
-    dim: int | None = option(None, "Number of directions whiten keeps, strongest first.")
+    dim: int | None = option(None, "Number of directions whiten or zipf keeps, strongest first.")
     rotation: str | None = option(None, "Rotation of whiten: pca or zca.")
     shrinkage: float | str | None = option("auto", "Shrinkage of whiten: auto, ledoit-wolf, none, or 0 to 1.")
+    a: float | None = option(None, "Weight of sif: a token with the share p of the texts counts a/(a + p).")
+    frequencies: str | None = option(
+        None,
+        "How often words occur, for zipf and sif on word vectors: texts, a table with the columns word and count, "
+        "wordfreq, or order (the file is sorted by frequency).",
+        default_text="counted in the texts",
+    )
     how: str | None = option(None, "How mute treats a dimension: zero or zscore.")
     dimensions: Sequence[int] | None = option(
         None,
@@ -113,7 +132,7 @@ class FixOptions(MethodOptions, _ScoredPairs, SampleOptions, RunOptions, Diverse
         None, f"Write the repaired vectors to this file: {_FORMATS}. {_FOLDER} Other columns are kept.", flag="--out -o"
     )
     save: str | os.PathLike[str] | None = option(None, "Folder to save the repair to, for use on other vectors.")
-    level: str = option("sentence", "Repair the vectors of texts, or of tokens before pooling.", rule=LEVEL)
+    level: str | None = option(None, LEVEL_HELP, default_text=LEVEL_DEFAULT, rule=LEVEL)
     skip_bad: bool = option(False, "Ignore vectors with NaN in the fit, and write them as NaN.")
     prescription: Any = option(None, "The advice that the method comes from, saved with the repair.", cli=False)
 
@@ -123,7 +142,7 @@ class FixOptions(MethodOptions, _ScoredPairs, SampleOptions, RunOptions, Diverse
         """Refuse pairs beside a named method, and options beside `auto`."""
         if method != "auto" and self.pairs is not None:
             raise OptionError("--pairs is only for --method auto, which uses them to choose the method.")
-        if method == "auto" and (self.method_options or self.level != "sentence"):
+        if method == "auto" and (self.method_options or self.level not in (None, "sentence")):
             raise OptionError("--method auto chooses the options too: leave the options of methods, and --level, out.")
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from uncone.errors import OptionError
 from uncone.verbs.options.option import Rule, among, option
@@ -18,6 +18,9 @@ from uncone.verbs.options.shared import (
     SeedOptions,
     TextOptions,
 )
+
+if TYPE_CHECKING:
+    from uncone.encoders.open import Loading
 
 __all__ = ["LayersOptions", "LayersOutput"]
 
@@ -111,6 +114,35 @@ class LayersOptions(EngineOptions, _Settings, DiverseOptions, LoadingOptions, Te
     save_every: float = option(30.0, "Seconds between saves.")
     keep_state: bool = option(False, "Keep the saved state after the run; `settle()` removes it.", cli=False)
     model_name: str | None = option(None, "Name of the model in the report.", cli=False)
+    revisions: Sequence[str] = option(
+        (), "Checkpoints to compare, in this order: revisions on the hub, or subfolders of the model.", group="Model"
+    )
+    control: str | None = option(
+        None,
+        "Also measure a control: random is the same architecture with random weights, drawn with --seed.",
+        rule=among("random"),
+        group="Model",
+    )
+    fresh: int | None = option(None, "Draw the weights of the model anew, with this seed.", cli=False)
+
+    def check(self) -> None:
+        """Refuse checkpoints that are named twice, or beside one revision."""
+        super().check()
+        if self.revisions and self.revision is not None:
+            raise OptionError("--revision is one revision, --revisions are several to compare: leave one out.")
+        twice = next((name for name in self.revisions if self.revisions.count(name) > 1), None)
+        if twice is not None:
+            raise OptionError(f"--revisions names {twice} twice. Name each once.")
+
+    @property
+    def compares(self) -> bool:
+        """Whether a model becomes several studies."""
+        return bool(self.revisions) or self.control is not None
+
+    @property
+    def loading(self) -> Loading:
+        """The options as the encoders take them, with the seed of random weights."""
+        return replace(super().loading, fresh=self.fresh)
 
     def settings(self) -> dict[str, Any]:
         """The settings of a study."""

@@ -29,9 +29,9 @@ from uncone.encoders.encoder import Encoder, EncoderIdentity
 from uncone.encoders.open import Loading, open_encoder, pooled_encoder
 from uncone.encoders.pooling import Pooling
 from uncone.encoders.rows.rows import LEVELS
-from uncone.encoders.text_vectors import ModelTexts, RepairedTexts, TokenRows
+from uncone.encoders.text_vectors import ModelTexts, RepairedTexts, TokenRows, check_weighted
 from uncone.errors import DamagedRepairError, FitError, OptionError, OtherSpaceError, SourceError
-from uncone.repairs.repair import Mapped, Repair
+from uncone.repairs.repair import Mapped, Repair, level_problem
 from uncone.repairs.saving import Saved, digest_of, load
 from uncone.report.documents.check import Diagnosis
 from uncone.run.job import Executor
@@ -144,6 +144,21 @@ class RepairSpace(ABC):
                 f"The repair takes vectors of dimension {repair.n_features_in_}; these have {self.rows.dim}. Were they "
                 "made by the encoder it was fitted for?"
             )
+        if repair.has_weights and not isinstance(self, _Tokens):
+            raise OtherSpaceError(
+                f"{repair.kind} weighs the tokens of texts, and these are vectors. Apply it to texts, with --model."
+            )
+
+    def check_level(self, repair: Repair) -> None:
+        """Refuse to fit a repair of tokens on vectors of texts, and to weigh tokens that are not averaged.
+
+        Raises:
+            OptionError: it needs tokens, and these are none; or their mean.
+        """
+        if isinstance(self, _Tokens) and repair.weighs_tokens:
+            check_weighted(self.pooling)
+        elif not isinstance(self, _Tokens) and (problem := level_problem(repair, of_texts=self.encoding is not None)):
+            raise OptionError(problem)
 
     def notes(self, repair: Repair) -> list[str]:
         """Notes on decisions and problems."""
@@ -215,8 +230,9 @@ class _Tokens(RepairSpace):
 
     def after(self, repair: Repair) -> Source:
         assert self.encoding is not None
-        settings = (self.encoding.batch_size, self.encoding.limit, self.least)
-        return RepairedTexts(self.texts, self.encoder, self.pooling, repair.map, repair._n_features_out, *settings)
+        settings = (repair._n_features_out, self.encoding.batch_size, self.encoding.limit, self.least)
+        weigh = repair.token_weight if repair.has_weights else None
+        return RepairedTexts(self.texts, self.encoder, self.pooling, repair.map, *settings, weigh=weigh)
 
     def _mapping(self, repair: Repair) -> tuple[Source, Callable[[Matrix], Matrix] | None, int | None]:
         return self.after(repair), None, None

@@ -1,15 +1,49 @@
-"""Partition isotropy and distance from zero mean of a matrix that fits in memory."""
+"""Partition isotropy and distance from zero mean of a matrix that fits in memory, and IsoScore* of a covariance."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from uncone.data.batch import Batch, Matrix
 from uncone.stats.partition import PartitionSums
 
-__all__ = ["log10_isotropy", "mean_offset"]
+__all__ = ["isoscore_star", "ledoit_wolf_share", "log10_isotropy", "mean_offset"]
+
+
+def isoscore_star(covariance: Any, zeta: float = 0.0, reference: Any = None) -> Any:  # noqa: ANN401 - arrays or tensors
+    """IsoScore* of a covariance (d, d): the IsoScore of (1 - zeta) C + zeta R (Rudman and Eickhoff 2024).
+
+    R is a `reference` covariance, such as that of more vectors; without one it is the identity times the mean variance.
+    It takes a NumPy array or a torch tensor, through which it can be differentiated: it is made of sums and products.
+
+    >>> round(isoscore_star(np.diag([3.0, 1.0])), 3), round(isoscore_star(np.diag([3.0, 1.0]), 0.5), 3)
+    (0.6, 0.882)
+    """
+    d = len(covariance)
+    if reference is None:
+        trace, squares = covariance.diagonal().sum(), (covariance * covariance).sum()
+        squares = (1 - zeta) ** 2 * squares + (2 - zeta) * zeta * trace**2 / d
+    else:
+        mixed = (1 - zeta) * covariance + zeta * reference
+        trace, squares = mixed.diagonal().sum(), (mixed * mixed).sum()
+    score = (trace**2 / squares - 1) / (d - 1)
+    return float(score) if isinstance(score, np.floating) else score
+
+
+def ledoit_wolf_share(n: float, dim: int, trace: float, squares: float, fourth: float) -> float:
+    """The share zeta of (tr C/d) I that brings C nearest to the true covariance in expectation, from 0 to 1.
+
+    `trace` and `squares` are tr C and tr C^2 of the covariance with 1/n, `fourth` is the mean of |x - mean|^4, so that
+    streamed moments are enough (Ledoit and Wolf 2004). NaN when the fourth moment is not known.
+    """
+    spread = squares - trace**2 / dim
+    error = (fourth - squares) / n
+    if math.isnan(error):
+        return math.nan
+    return 0.0 if error <= 0 else min(error, spread) / spread if spread > 0 else 1.0
 
 
 def log10_isotropy(rows: Matrix) -> float:

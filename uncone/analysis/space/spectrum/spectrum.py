@@ -22,6 +22,7 @@ from uncone.analysis.space.spectrum.eigenvalues import (
     share_slope,
     top_share,
 )
+from uncone.analysis.spectrum.isotropy import ledoit_wolf_share
 from uncone.data.batch import Vector
 
 __all__ = ["corrected_ratio", "mean_over_rms", "partition", "spectrum"]
@@ -83,6 +84,7 @@ def spectrum(space: Geometry) -> list[Finding]:
         _condition(space, sampling, values),
         _condition_99(space, values),
         *_isoscores(sampling),
+        _isoscore_star(sampling),
     ]
 
 
@@ -156,7 +158,7 @@ def _condition_99(space: Geometry, values: Vector) -> Finding:
 
 def _no_spread(space: Geometry) -> list[Finding]:
     meaning = "All vectors are the same, so there is no variance."
-    zeros = ("effective_rank", "participation_ratio", "isoscore", "isoscore_corrected")
+    zeros = ("effective_rank", "participation_ratio", "isoscore", "isoscore_corrected", "isoscore_star")
     nothing = ("top1_share", "top10_share", "condition_number", "condition_number_99")
     return [
         *(Finding(name, 0.0, space.n, meaning, level=Level.COLLAPSED) for name in zeros),
@@ -188,6 +190,33 @@ def _isoscores(sampling: Sampling) -> list[Finding]:
     meaning = f"{plain(score)} of 1, where 1 is a ball and 0 a line: the share of the dimensions in even use."
     advice = "Low is normal for text; compare it between layers or models."
     return [*findings, Finding("isoscore_corrected", score, n, meaning, advice, low, high)]
+
+
+def _isoscore_star(sampling: Sampling) -> Finding:
+    """The IsoScore of the covariance as it is shrunk towards a ball; the interval takes the shrinkage as given."""
+    space = sampling.space
+    d, n, values = space.dim, space.n, space.directions[0]
+    if d == 1:
+        return Finding("isoscore_star", None, n, "Not defined in one dimension.")
+    biased = values * ((n - 1) / n)
+    sums = float(biased.sum()), float((biased**2).sum()), space.moments.fourth / n
+    zeta = ledoit_wolf_share(space.effective, d, *sums)
+    if math.isnan(zeta):
+        return Finding("isoscore_star", None, n, "The fourth moment of the vectors is not known.")
+
+    def score(eigenvalues: Vector) -> float:
+        return (participation_ratio((1 - zeta) * eigenvalues + zeta * eigenvalues.mean()) - 1) / (d - 1)
+
+    def slope(eigenvalues: Vector) -> Vector:
+        inner = ratio_slope((1 - zeta) * eigenvalues + zeta * eigenvalues.mean())
+        return np.asarray(((1 - zeta) * inner + zeta * inner.mean()) / (d - 1))
+
+    value = score(values)
+    low, high = sampling.interval(score, slope)
+    low, high = None if low is None else max(low, 0.0), None if high is None else min(high, 1.0)
+    meaning = f"{plain(value)} of 1, with the covariance shrunk by ζ = {plain(zeta)} towards a ball."
+    advice = "Use it for few vectors; for many there is nothing to shrink, and it equals IsoScore."
+    return Finding("isoscore_star", value, n, meaning, advice, low, high)
 
 
 def _isoscore_spread(space: Geometry, sampling: Sampling, corrected: float) -> Spread:

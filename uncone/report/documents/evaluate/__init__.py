@@ -170,6 +170,9 @@ def _row_figures(row: Row) -> Iterator[_Figure]:
             yield from ((dataset, measure, way, getattr(scores, way), *_NONE, scores.n, None) for way in AGGREGATIONS)
         yield (dataset, "isoscore", "", cell.isoscore, *_NONE, None, None)
         yield (dataset, "baseline", "", cell.baseline, *_NONE, None, None)
+        if (aligned := cell.alignment) is not None:
+            yield (dataset, "alignment", "", aligned.value, aligned.low, aligned.high, aligned.n, None)
+            yield (dataset, "uniformity", "", cell.uniformity, *_NONE, None, None)
         if cell.spread is not None:
             yield (dataset, "spearman_spread", "all", cell.spread, *_NONE, n, None)
         if (gap := cell.difference) is not None:
@@ -204,6 +207,8 @@ def _score_sections(scores: Scores, digits: int) -> list[Section]:
     if any(row.isoscore is not None for row in scores.table.rows):
         every = Fold("IsoScore by dataset", [tables.isotropy_table(scores)])
         sections.append(Section("Isotropy", present(charts.isotropy_chart(scores), every)))
+    if any(cell.alignment is not None for row in scores.table.rows for cell in row.cells):
+        sections.append(Section("Alignment and uniformity", [tables.alignment_table(scores)]))
     return sections
 
 

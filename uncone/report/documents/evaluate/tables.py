@@ -19,7 +19,15 @@ from uncone.report.documents.evaluate import scores as text
 from uncone.report.documents.evaluate.scores import AGGREGATIONS, MARKS, Gain, Scores, correlation, points, trend
 from uncone.report.text import between, number_text, printable, shorten
 
-__all__ = ["average_table", "difference_table", "isotropy_table", "measure_title", "score_table", "task_table"]
+__all__ = [
+    "alignment_table",
+    "average_table",
+    "difference_table",
+    "isotropy_table",
+    "measure_title",
+    "score_table",
+    "task_table",
+]
 
 _METHOD = Column("method", align="left", wrap=True)
 _PUBLISHED = "published, not measured here"
@@ -215,6 +223,31 @@ def isotropy_table(scores: Scores) -> Table:
         "variance). The small number is the mean cosine of two unrelated sentences."
     )
     return table([_METHOD, *_dataset_columns(scores)], rows, intro=intro, name="isoscore")
+
+
+def alignment_table(scores: Scores) -> Table:
+    """Alignment of positive pairs by method and dataset with its interval, and uniformity under it."""
+    rows, three = [], "{:.3f}".format
+    for label, row in zip(scores.labels, scores.table.rows, strict=True):
+        cells: list[Cell | str] = [label]
+        for cell in (row.cell(dataset) for dataset in scores.table.datasets):
+            aligned = None if cell is None else cell.alignment
+            if cell is None or aligned is None or aligned.value is None:
+                cells.append(Cell("–"))
+                continue
+            bounds = between(aligned.low, aligned.high, three)
+            uniformity = number_text(cell.uniformity, "{:.2f}".format)
+            hover = f"{count(aligned.n, 'positive pair')}"
+            cells.append(Cell(three(aligned.value), f"{bounds}; {uniformity}".lstrip("; "), hover=hover))
+        rows.append(cells)
+    intro = (
+        "Alignment: the mean of |u − v|² over the pairs that mean the same (with 80 % of the highest score or more, "
+        "such as 4 of 5), at length 1, with its 95 % interval. After the semicolon, uniformity: log E exp(−2|u − v|²). "
+        "Lower is closer, and more spread out. Judge them together: if all vectors are equal, alignment is 0."
+    )
+    return table(
+        [_METHOD, *_dataset_columns(scores)[: len(scores.table.datasets)]], rows, intro=intro, name="alignment"
+    )
 
 
 def measure_title(name: str) -> str:

@@ -21,6 +21,7 @@ from uncone.report.charts.theme import series_color
 from uncone.report.document import Block, Cell, Column, Document, Notes, Section, Sentences, Table, present, table
 from uncone.report.documents.layers import curves, deep, overview
 from uncone.report.documents.layers.overview import base_range, difference_text, entry, is_main, short_names
+from uncone.report.documents.layers.revisions import revision_section
 from uncone.report.documents.layers.words import word_charts, word_section
 from uncone.report.result import Result, json_values
 from uncone.report.text import shorten
@@ -205,6 +206,7 @@ def _sections(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -> I
             yield _with_name(Section("Behind the cone, in short", story), name)
     brief = [table for study in studies for table in overview.brief_layers(study, len(studies))]
     yield Section("", _cone_charts(studies, contrasts), brief=brief, name="curves")
+    yield revision_section(studies)
     for study, name in pairs:
         is_brief = not several and study.deep is None
         yield _with_name(word_section(study, 5 if several else 10, brief=is_brief), name)
