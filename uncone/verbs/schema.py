@@ -172,13 +172,14 @@ def _finding(kind: str = "") -> Any:  # noqa: ANN401 - a type
 
 
 def _findings() -> Any:  # noqa: ANN401 - a type
-    """The findings of `check`: all of uncone's own, and perhaps some of packages, installed here or not."""
+    """The findings of `check`: all of uncone's own, perhaps those of --deep and some of packages, installed or not."""
     keys: list[Any] = []
     for family in (family for family in all_families() if "check" in family.verbs):
         for measure in family.measures:
             described = msgspec.Meta(title=measure.title, description=measure.definition)
             kind: Any = Annotated[_finding(measure.unit.json), described]
-            keys.append((measure.name, _or_unset(kind), msgspec.UNSET) if family.package else (measure.name, kind))
+            optional = bool(family.package) or family.partial
+            keys.append((measure.name, _or_unset(kind), msgspec.UNSET) if optional else (measure.name, kind))
     return msgspec.defstruct("Findings", keys, kw_only=True)
 
 

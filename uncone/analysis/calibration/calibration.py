@@ -78,13 +78,13 @@ class Calibration:
     corpus_size: int | None = None
     one_hit: Threshold | None = None
     labeled: LabeledPairs | None = None
-    guarantees: Sequence[Guarantee] = ()
     translation: Translation | None = None
     hints: Sequence[str] = ()
     notes: Sequence[str] = ()
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=dict)
     matches_encoder: bool = True
+    guarantees: Sequence[Guarantee] = ()
 
     def __post_init__(self) -> None:
         if not self.backgrounds:

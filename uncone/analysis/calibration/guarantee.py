@@ -146,15 +146,15 @@ def guarantees(
 
 def _guarantee(labeled: LabeledScores, kind: Kind, rate: float, background: Background | None) -> Guarantee:
     rows = np.flatnonzero(labeled.similar == (kind == "miss"))
-    own, scores, needed = labeled.units.select(rows), labeled.cosines[rows], units_needed(rate)
+    own, scores, least = labeled.units.select(rows), labeled.cosines[rows], units_needed(rate)
     value, expected, n = promised_threshold(scores, own, rate, kind, labeled.seed)
     empty = Guarantee(kind, rate, None, n, len(rows), "disjoint" if own.by_texts else "linked")
-    if n < needed or value is None or expected is None:
+    if n < least or value is None or expected is None:
         reason = (
-            f"it needs {needed:,} independent {PAIRS[kind]} pairs, and there are {n:,}. Pairs that share a text count "
+            f"it needs {least:,} independent {PAIRS[kind]} pairs, and there are {n:,}. Pairs that share a text count "
             "as one."
         )
-        return replace(empty, units_needed=needed, reason=reason)
+        return replace(empty, units_needed=least, reason=reason)
     if value > _LARGEST:
         return replace(empty, reason=f"{percent(float((scores >= _LARGEST).mean()))} of dissimilar pairs score 1.")
     # The rate of a threshold at the k-th of n independent scores is a beta variable of k and n + 1 - k (Vovk 2012).

@@ -209,12 +209,12 @@ class PairUnits:
     def _matching(self, rows: IntVector) -> IntVector:
         """The rows of a maximal matching: each in turn whose texts are not covered."""
         covered: set[int] = set()
-        chosen = []
+        matching = []
         for row, (left, right) in zip(rows.tolist(), self.texts[:, rows].T.tolist(), strict=True):
             if left not in covered and right not in covered:
                 covered |= {left, right}
-                chosen.append(row)
-        return np.array(chosen, np.int64)
+                matching.append(row)
+        return np.array(matching, np.int64)
 
 
 def pair_units(n: int, texts: Texts | None = None, parts: Sequence[int] | None = None) -> PairUnits:

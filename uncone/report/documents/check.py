@@ -240,7 +240,8 @@ def _findings(space: Diagnosis) -> list[doc.Section]:
         "to see what it means, what to do, its definition and its paper."
     )
     health, failed = placed("check", "health"), _failures([space])
-    main = doc.Items([_brief_item(space, space[name]) for name in placed("check", "check")])
+    names = [name for name in placed("check", "check") if name in space.findings]
+    main = doc.Items([_brief_item(space, space[name]) for name in names])
     others = [_item(finding) for name, finding in space.findings.items() if name not in health]
     brief = [main, doc.Sentences([_health(space)], "data"), *_hubs(space), *failed]
     return [

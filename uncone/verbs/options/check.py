@@ -36,7 +36,11 @@ class CheckOptions(SampleOptions, RunOptions, SpaceOptions):
     exact: bool = option(
         False, "Compute the partition function over all vectors in a second pass, instead of a sample."
     )
-    deep: bool = option(False, "Measure the local dimension over all vectors in another pass, instead of a sample.")
+    deep: bool = option(
+        False,
+        "Measure the local dimension over all vectors in another pass, instead of a sample, and the stability of "
+        "searches.",
+    )
     ann: bool = option(False, "Like --deep, but search an HNSW graph above 2 million vectors, and report its recall.")
 
     def check(self) -> None:

@@ -62,8 +62,8 @@ def _undecided(labeled: LabeledPairs | None, miss: Guarantee, false: Guarantee) 
         return None
 
     def reached(each: Guarantee) -> float:
-        found, others = ((share.value or 0.0) if share else 0.0 for share in (each.found, each.let_through))
-        return found * labeled.positives + others * (labeled.n - labeled.positives)
+        similar, others = ((share.value or 0.0) if share else 0.0 for share in (each.found, each.let_through))
+        return similar * labeled.positives + others * (labeled.n - labeled.positives)
 
     return (reached(miss) - reached(false)) / labeled.n
 
@@ -86,8 +86,8 @@ def guaranteed_thresholds(result: Calibrated) -> Table | None:
     rows = []
     for each in promised:
         goal = f"{_GOALS[each.kind]} at most {percent(each.rate)}"
-        needed = "" if each.units_needed is None else f"needs {each.units_needed:,}"
-        units = Cell(f"{each.units:,}", needed)
+        minimum = "" if each.units_needed is None else f"needs {each.units_needed:,}"
+        units = Cell(f"{each.units:,}", minimum)
         if each.value is None:
             rows.append([goal, "–", units, "–", "–", "–", "–"])
             continue
