@@ -75,19 +75,19 @@ def test_against_brute_force(offset, scale):
     rows = clustered(800, offset=offset, scale=scale)
     found = stability_of(rows)
     expected = naive(rows, found.queries)
-    assert found.base == 800 and list(found.kept) == NAMES and len(set(found.queries.tolist())) == 200
+    assert found.base == 800 and list(found.shares) == NAMES and len(set(found.queries.tolist())) == 200
     for name in NAMES[1:]:
-        assert found.kept[name].mean() == pytest.approx(expected[name].mean(), abs=0.012), name
+        assert found.shares[name].mean() == pytest.approx(expected[name].mean(), abs=0.012), name
     moved = []
     for seed in (1, 2):
         again = stability_of(rows, seed=seed)
-        moved.append([again.kept["top10_moved"].mean(), naive(rows, again.queries, seed)["top10_moved"].mean()])
+        moved.append([again.shares["top10_moved"].mean(), naive(rows, again.queries, seed)["top10_moved"].mean()])
     own, other = np.mean(moved, axis=0)
     assert own == pytest.approx(other, abs=0.02)
     double = stability_of(rows.astype(np.float64))
     expected = naive(rows, double.queries)
     for name in NAMES[1:]:
-        np.testing.assert_allclose(double.kept[name], expected[name], atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(double.shares[name], expected[name], atol=1e-9, err_msg=name)
 
 
 def test_against_faiss():
@@ -106,14 +106,14 @@ def test_against_faiss():
             [[place for place in row if place != own][:10] for own, row in zip(found.queries, at, strict=True)]
         )
     expected = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(*places, strict=True)])
-    assert found.kept["top10_int8"].mean() == pytest.approx(expected, abs=2e-3) and expected < 0.999
+    assert found.shares["top10_int8"].mean() == pytest.approx(expected, abs=2e-3) and expected < 0.999
     binary = faiss.IndexBinaryFlat(32)
     bits = np.packbits(u >= 0, axis=1)
     binary.add(bits)
     distances, at = binary.search(bits, 900)
     scores = np.empty((900, 900))
     np.put_along_axis(scores, at, -distances.astype(float), axis=1)
-    assert found.kept["top10_bits"].mean() == pytest.approx(
+    assert found.shares["top10_bits"].mean() == pytest.approx(
         kept(u.astype(float) @ u.T, scores, found.queries).mean(), abs=2e-3
     )
 
@@ -126,7 +126,7 @@ def test_neither_order_nor_copies_matter():
         again = stability_of(other)
         assert again.base == once.base == n
         for name in NAMES:
-            np.testing.assert_allclose(again.kept[name].mean(), once.kept[name].mean(), atol=1e-4)
+            np.testing.assert_allclose(again.shares[name].mean(), once.shares[name].mean(), atol=1e-4)
     assert set(stability_of(rows, seed=1).queries) != set(once.queries)
 
 

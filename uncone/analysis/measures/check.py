@@ -169,7 +169,7 @@ FAMILIES = (
     Family((UNIFORMITY,), uniformity, ("check",), _SAMPLE, "how evenly vectors spread over the sphere", turn="last"),
     Family(NEIGHBORS, neighborhood_of_space, ("check",), ("pairs",),
         "local intrinsic dimension and hubs by name, on a sample; among all vectors with `--deep`", turn="aside"),
-    Family(STABILITY, stability_of_space, ("check",), _SAMPLE,
+    Family(STABILITY, stability_of_space, ("check",), ("pairs",),
         "how many of the 10 nearest stay when a query moves a little, and in an index of 8 bits or one bit per "
         "dimension; only with `--deep`", turn="aside", partial=True),
     Family((NORM_MEAN, OUTLIERS), norms, ("check",), ("norms", "pairs"), "lengths, and vectors out of line by name"),

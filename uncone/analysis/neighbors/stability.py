@@ -63,7 +63,7 @@ class Stability:
     `queries` (m,) are the places of the queries in the vectors.
     """
 
-    kept: Mapping[str, Vector]
+    shares: Mapping[str, Vector]
     queries: IntVector
     base: int
 
@@ -79,11 +79,11 @@ def stability_findings(stability: Stability) -> list[Finding]:
     """A finding for each change, with its interval over the queries."""
     base, findings = stability.base, []
     for name, (meaning, advice) in _CHANGES.items():
-        if name not in stability.kept:
+        if name not in stability.shares:
             reason = f"Unknown: {count(base, 'distinct vector')}; at least {_LEAST} are needed."
             findings.append(Finding(name, None, base, reason))
             continue
-        each = stability.kept[name]
+        each = stability.shares[name]
         value = float(each.mean())
         text = (
             f"{meaning.format(share=percent(value))} Mean over {len(each):,} queries among {base:,} distinct vectors, "
@@ -120,22 +120,22 @@ def stability_of(vectors: Matrix, *, queries: int = _QUERIES, seed: int = 0) -> 
     m = min(queries, n // _QUERY_SHARE)
     asking = units.centered(np.arange(m))
     # With signs of 1 and -1 on one side and bits on the other, a product is the number of equal signs less a constant.
-    signs, centered_signs = 2 * _ones(units.directions(np.arange(m))) - 1, 2 * _ones(asking) - 1
+    signs, centered_signs = 2 * _bits(units.directions(np.arange(m))) - 1, 2 * _bits(asking) - 1
     exact, eight, bits, centered_bits = (np.empty((m, n), asking.dtype) for _ in range(4))
     for part, own in units.tiles():
         rows = own - units.center
         _score(asking, rows, units.center, exact[:, part])
         _score(asking, units.rounded(own), units.center, eight[:, part])
-        np.matmul(signs, _ones(own).T, out=bits[:, part])
-        np.matmul(centered_signs, _ones(rows).T, out=centered_bits[:, part])
+        np.matmul(signs, _bits(own).T, out=bits[:, part])
+        np.matmul(centered_signs, _bits(rows).T, out=centered_bits[:, part])
     nearest = _without_own(exact).argpartition(n - _K, axis=1)[:, n - _K :]
     moved = asking + MOVED * _nearest_distance(asking, units, nearest)[:, None] * _directions(asking.shape, seed)
     # The room of the exact scores is used again.
     for part, own in units.tiles():
         _score(moved.astype(asking.dtype), own - units.center, units.center, exact[:, part])
     changes = (exact, eight, bits, centered_bits)
-    kept = {name: _kept(scores, nearest) for name, scores in zip(_CHANGES, changes, strict=True)}
-    return Stability(kept, order[:m], n)
+    shares = {name: _overlap(scores, nearest) for name, scores in zip(_CHANGES, changes, strict=True)}
+    return Stability(shares, order[:m], n)
 
 
 def _distinct(vectors: Matrix, seed: int) -> IntVector:
@@ -193,7 +193,7 @@ def _score(asking: Matrix, rows: Matrix, center: Vector, out: Matrix) -> None:
     out += rows @ center
 
 
-def _ones(rows: Matrix) -> Matrix:
+def _bits(rows: Matrix) -> Matrix:
     """The bits of vectors: 1 where a number is not negative, else 0."""
     return (rows >= 0).astype(rows.dtype)
 
@@ -221,7 +221,7 @@ def _directions(shape: tuple[int, ...], seed: int) -> Matrix:
     return np.asarray(normal / np.sqrt(np.vecdot(normal, normal))[:, None])
 
 
-def _kept(scores: Matrix, nearest: IntVector) -> Vector:
+def _overlap(scores: Matrix, nearest: IntVector) -> Vector:
     """The share of the nearest (m, 10) that are among the 10 highest scores; each of equal ones is as likely there."""
     n = scores.shape[1]
     last = np.partition(_without_own(scores), n - _K, axis=1)[:, n - _K, None]

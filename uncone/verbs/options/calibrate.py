@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from uncone.errors import OptionError
 from uncone.verbs.options.option import Rule, at_least, between, option
@@ -17,7 +17,7 @@ __all__ = ["COSINE", "CalibrateOptions", "CalibrateOutput"]
 
 COSINE = between(-1.0, 1.0, "a cosine between -1 and 1")
 _SHARE = Rule(lambda value: 0 < value < 1, "a share of unrelated pairs between 0 and 1, such as 0.01")
-_KINDS = ("miss", "false")
+_KINDS: tuple[Literal["miss", "false"], ...] = ("miss", "false")
 
 
 def _is_guarantee(value: object) -> bool:
@@ -67,7 +67,7 @@ class _LabeledPairs(PairOptions):
     replicates: int = option(1000, "Number of bootstrap samples for intervals of labeled pairs.", rule=at_least(10))
 
     @property
-    def promises(self) -> dict[str, float]:
+    def promises(self) -> dict[Literal["miss", "false"], float]:
         """The guaranteed rates by kind, "miss" first."""
         rates = {kind.strip(): float(rate) for kind, _, rate in (text.partition("=") for text in self.guarantees)}
         return {kind: rates[kind] for kind in _KINDS if kind in rates}

@@ -83,7 +83,7 @@ def guaranteed_thresholds(result: Calibrated) -> Table | None:
         return None
     heads = ["promise", "threshold", "independent pairs", "similar pairs found", "dissimilar pairs found"]
     heads += ["true rate, 95 of 100 times", "unrelated pairs at or above"]
-    rows = []
+    rows: list[list[str | Cell]] = []
     for each in promised:
         goal = f"{_GOALS[each.kind]} at most {percent(each.rate)}"
         minimum = "" if each.units_needed is None else f"needs {each.units_needed:,}"
