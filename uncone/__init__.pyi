@@ -128,6 +128,8 @@ class _CalibrateOptions(TypedDict, total=False):
     right: str | None
     ids: str | None
     cut: float | None
+    relevant: float | None
+    guarantees: Sequence[str]
     precisions: Sequence[float]
     recalls: Sequence[float]
     replicates: int

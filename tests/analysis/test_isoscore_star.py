@@ -9,7 +9,7 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 
 import uncone
 from uncone.analysis.intervals.intervals import LEAST_UNITS
-from uncone.analysis.spectrum.isotropy import isoscore_star
+from uncone.analysis.space.spectrum.isotropy import isoscore_star
 
 
 def published(rows, zeta, reference):

@@ -59,7 +59,9 @@ class Gate:
         return cls(name, bound, above)
 
     def broken(self, space: Diagnosis) -> str | None:
-        """The message if the finding is over (or under) the bound, or cannot be measured; else None."""
+        """The message if the finding is over (or under) the bound, or was not or cannot be measured; else None."""
+        if self.name not in space.findings:
+            return f"{self.name} was not measured: add --deep"
         value = space[self.name].magnitude
         if value is None:
             return f"{self.name} could not be measured: {space[self.name].meaning}"

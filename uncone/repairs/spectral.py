@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from uncone.analysis.spectrum.isotropy import ledoit_wolf_share
+from uncone.analysis.space.spectrum.isotropy import ledoit_wolf_share
 from uncone.data.batch import Matrix, Vector
 from uncone.errors import DamagedRepairError, FitError
 from uncone.repairs.affine import Affine

@@ -15,13 +15,14 @@ from uncone.data.writing.manifest import versions
 from uncone.errors import FormatError, OptionError
 from uncone.verbs.options.calibrate import CalibrateOptions
 from uncone.verbs.spaces.encoding import Progress
+from uncone.verbs.spaces.labeled_pairs import LabeledResults, score_labeled
 from uncone.verbs.spaces.repaired import SpaceOpener, last_part
 from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.analysis.calibration.background import BackgroundSurvey
     from uncone.analysis.calibration.calibration import CalibratedScore, Calibration, LabeledScores
-    from uncone.analysis.calibration.results import Background, LabeledPairs, Threshold
+    from uncone.analysis.calibration.results import Threshold
     from uncone.analysis.measures.finding import Finding
     from uncone.data.batch import IntVector, Matrix
     from uncone.data.source import Source
@@ -57,12 +58,12 @@ def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  
         sides, sides.documents, options, name=options.name or sides.name, **({"groups": groups} if groups else {})
     )
     beside = _background(sides, options)
-    labeled, truth = None, None
+    pairs = LabeledResults()
     if labels is not None:
         cosines = sides.cosines(labels, options.ids, by_rows=options.ids is not None, progress=options.progress)
-        labeled, truth = _score_labeled(labels, cosines, own.background, options)
-    calibration = _calibration(sides, own, beside, options, labeled)
-    calibration = replace(calibration, notes=[*notes, *calibration.notes])
+        pairs = score_labeled(labels, cosines, own.background, options)
+    calibration = _calibration(sides, own, beside, options, pairs)
+    calibration = replace(calibration, notes=[*notes, *calibration.notes, *pairs.notes])
     if options.translate is not None and before is not None:
         calibration = _translate(calibration, options.translate, before, options.old)
     if options.save is not None:
@@ -71,7 +72,7 @@ def calibrate(source: Any = None, *, options: CalibrateOptions) -> Calibrated:  
     provenance = _provenance(calibration, sides, {"precision": "float64" if options.float64 else "float32", **inputs})
     saved = None if options.save is None else os.fspath(options.save)
     topic = _topic(sides, own, options)
-    return Calibrated(calibration, _meanings(calibration, options.scores, truth), provenance, saved, topic)
+    return Calibrated(calibration, _meanings(calibration, options.scores, pairs.truth), provenance, saved, topic)
 
 
 def _topic(sides: _Sides, own: BackgroundSurvey, options: CalibrateOptions) -> dict[str, Finding]:
@@ -145,38 +146,6 @@ def _background(sides: _Sides, options: CalibrateOptions) -> BackgroundSurvey | 
     return _survey(sides, source, options, name=source.name)
 
 
-def _score_labeled(
-    pairs: PairFile, cosines: NDArray[np.float64], background: Background, options: CalibrateOptions
-) -> tuple[LabeledPairs, LabeledScores]:
-    """The results of the labeled pairs, and the truth for those that have a score."""
-    from uncone.analysis.calibration.calibration import LabeledScores
-    from uncone.analysis.calibration.labeled import label_pairs
-    from uncone.analysis.intervals.pair_units import pair_units
-
-    texts = pairs.texts or pairs.ids
-    result = label_pairs(
-        pairs.labels,
-        cosines,
-        name=pairs.name,
-        background=background,
-        texts=texts,
-        cut=options.cut,
-        precisions=options.precisions,
-        recalls=options.recalls,
-        replicates=options.replicates,
-        seed=options.seed,
-    )
-    result = replace(result, notes=[*pairs.notes, *result.notes])
-    finite = np.isfinite(cosines)
-    labels = pairs.labels[finite]
-    similar = labels >= (labels.max() if result.cut is None else result.cut)
-    rows = np.flatnonzero(finite).tolist()
-    pair_texts = None if texts is None else ([texts[0][row] for row in rows], [texts[1][row] for row in rows])
-    units = pair_units(len(rows), pair_texts)
-    truth = LabeledScores(similar.astype(np.float64), cosines[finite], units, options.replicates, options.seed)
-    return result, truth
-
-
 def _translate(
     calibration: Calibration, score: float, before: Calibration, old: str | os.PathLike[str] | Calibration | None
 ) -> Calibration:
@@ -198,7 +167,7 @@ def _calibration(
     own: BackgroundSurvey,
     beside: BackgroundSurvey | None,
     options: CalibrateOptions,
-    labeled: LabeledPairs | None,
+    pairs: LabeledResults,
 ) -> Calibration:
     from uncone.analysis.calibration.calibration import Calibration as Made
     from uncone.analysis.calibration.quantization import hints
@@ -216,7 +185,8 @@ def _calibration(
         thresholds=[threshold(first, rate, corpus_size) for rate in dict.fromkeys(options.fpr)],
         corpus_size=corpus_size,
         one_hit=None if corpus_size is None else _one_hit(own, corpus_size),
-        labeled=labeled,
+        labeled=pairs.labeled,
+        guarantees=pairs.guarantees,
         translation=None,
         hints=hints(own.documents or own.units),
         notes=_notes(sides, own, beside),

@@ -176,13 +176,13 @@ def _finding(kind: str = "") -> Any:  # noqa: ANN401 - a type
 
 
 def _findings() -> Any:  # noqa: ANN401 - a type
-    """The findings of `check`: all of uncone's own (some only for texts), and perhaps some of packages."""
+    """The findings of `check`: all of our own (some only for texts or with --deep), and some of packages."""
     keys: list[Any] = []
     for family in (family for family in all_families() if "check" in family.verbs):
         for measure in family.measures:
             described = msgspec.Meta(title=measure.title, description=measure.definition)
             kind: Any = Annotated[_finding(measure.unit.json), described]
-            some = family.package or family.partial
+            some = bool(family.package) or family.partial
             keys.append((measure.name, _or_unset(kind), msgspec.UNSET) if some else (measure.name, kind))
     return msgspec.defstruct("Findings", keys, kw_only=True)
 

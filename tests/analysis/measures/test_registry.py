@@ -30,6 +30,7 @@ from uncone.analysis.measures.registry import (
 )
 from uncone.analysis.measures.table import family_table, main, measure_table
 from uncone.analysis.measures.unit import NORM, QUANTILES, UNITS
+from uncone.analysis.neighbors.neighborhood import neighborhood_of
 from uncone.analysis.space.geometry import Geometry
 from uncone.analysis.space.space import measure_space
 from uncone.cli.main import _run
@@ -235,15 +236,18 @@ def test_every_measure_is_complete():
         assert len(names) == len(set(names))
     assert set(gates()) == set(measures("check")) - {"pair_cosine_quantiles"}
     # One screen: what the terminal shows in a column or a row fits it.
-    assert len(placed("layers", "layers")) == 7 and len(placed("check", "check")) == 12
+    assert len(placed("layers", "layers")) == 7 and len(placed("check", "check")) == 16  # 4 of them with --deep
     assert measure("of another version").title == "of another version"
 
 
 def test_findings_follow_the_schema(cone):
-    diagnosis = uncone.check(cone())
-    form, found = uncone.schema("check")["$defs"]["Findings"], diagnosis.to_dict()["findings"]
-    assert list(found) == form["required"] == list(form["properties"])
-    assert uncone.validate(diagnosis.to_json()) == "check"
+    form = uncone.schema("check")["$defs"]["Findings"]
+    for deep, names in ((False, form["required"]), (True, list(form["properties"]))):
+        diagnosis = uncone.check(cone(), deep=deep)
+        assert list(diagnosis.to_dict()["findings"]) == names
+        assert uncone.validate(diagnosis.to_json()) == "check"
+    only_deep = [name for name in form["properties"] if name not in form["required"]]
+    assert only_deep == ["top10_moved", "top10_int8", "top10_bits", "top10_bits_centered"]
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
@@ -297,7 +301,8 @@ def layer(tiny_model):
 def shown(family, measured, names):
     """The findings of a family on these statistics alone."""
     kept = {name: one for name, one in measured.statistics.items() if name in {"units", *names}}
-    return [one.to_dict() for one in family.findings(replace(measured, statistics=kept))]
+    deep = {"neighborhood": neighborhood_of(measured)} if "top10_moved" in family.names else {}
+    return [one.to_dict() for one in family.findings(replace(measured, statistics=kept, **deep))]
 
 
 @pytest.mark.parametrize("verb", ["check", "layers"])

@@ -45,7 +45,9 @@ def crowded():
 
 @pytest.fixture(scope="module")
 def full():
-    made = build(labeled=True, fpr=[0.01, 0.05], background=rows_of(0.5), precisions=[0.9], recalls=[0.95])
+    promised = ["miss=0.1", "false=0.02"]
+    goals = {"precisions": [0.9], "recalls": [0.95], "guarantees": promised}
+    made = build(labeled=True, fpr=[0.01, 0.05], background=rows_of(0.5), **goals)
     old = Translation(0.75, 0.02, 0.61, 0.6, 0.62, "old-calibration")
     return replace(made, calibration=replace(made.calibration, translation=old, hints=["Center it."]), saved="c")
 
@@ -241,7 +243,7 @@ def test_terminal_marks_the_cut_on_the_axis(crowded):
 
 def test_charts(full, crowded):
     assert [one.name for one in crowded.document().charts()] == ["background", "reach"]
-    expected = ["background", "reach", "roc", "precision-recall", "probability", "reliability"]
+    expected = ["background", "reach", "risk", "roc", "precision-recall", "probability", "reliability"]
     assert sorted(one.name for one in full.document().charts()) == sorted(expected)
     chart = background(full)
     assert [one.label for one in chart.marks] == ["unrelated pairs", "array", "dissimilar pairs", "similar pairs"]
@@ -262,6 +264,7 @@ def test_sections(full):
         "What does a score mean?",
         "Thresholds",
         "A threshold from another space",
+        "Guaranteed thresholds",
         "Thresholds by labeled pairs",
     ]
     expected += ["Quantized indexes", "Can I trust this?", "Provenance"]
@@ -283,7 +286,7 @@ def test_subtitle(crowded):
 
 def test_figures(full, tmp_path):
     written = full.save_figures(tmp_path / "figures")
-    stems = {"background", "reach", "roc", "precision-recall", "probability", "reliability"}
+    stems = {"background", "reach", "risk", "roc", "precision-recall", "probability", "reliability"}
     assert {path.name for path in written} == {f"{stem}.{end}" for stem in stems for end in ("svg", "png", "csv")}
     with (tmp_path / "figures" / "reach.csv").open() as file:
         first = [row for row in csv.DictReader(file) if row["series"] == "unrelated pairs"]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uncone.analysis.calibration import thresholds
-from uncone.analysis.calibration.results import Background, LabeledPairs, Threshold, Translation
+from uncone.analysis.calibration.results import Background, Guarantee, LabeledPairs, Threshold, Translation
 from uncone.analysis.calibration.thresholds import rate_at, score_at
 from uncone.analysis.cosine.baseline import Evidence, evidence
 from uncone.analysis.intervals.intervals import LEAST_UNITS, effective_number
@@ -36,6 +36,7 @@ __all__ = [
     "Calibration",
     "LabeledScores",
     "OtherEncoderWarning",
+    "labeled_shares",
     "rate_bounds",
     "ratio_evidence",
     "score_meanings",
@@ -83,6 +84,7 @@ class Calibration:
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=dict)
     matches_encoder: bool = True
+    guarantees: Sequence[Guarantee] = ()
 
     def __post_init__(self) -> None:
         if not self.backgrounds:
@@ -287,7 +289,7 @@ def score_meanings(
     calibration: Calibration, scores: Sequence[float], labeled: LabeledScores | None = None, *, guessed: bool = False
 ) -> list[CalibratedScore]:
     """What each of the `scores` means; `labeled` pairs add how many of them reach it."""
-    shares: list[dict[str, Score]] = [{} for _ in scores] if labeled is None else _shares(labeled, scores)
+    shares: list[dict[str, Score]] = [{} for _ in scores] if labeled is None else labeled_shares(labeled, scores)
     return [
         _score_meaning(calibration, float(score), part, guessed) for score, part in zip(scores, shares, strict=True)
     ]
@@ -351,7 +353,7 @@ def rate_bounds(background: Background, score: float) -> tuple[float, float]:
     return min(low, rate), max(high, rate, float(tails[-1]) if background.beyond is None else background.beyond)
 
 
-def _shares(labeled: LabeledScores, scores: Sequence[float]) -> list[dict[str, Score]]:
+def labeled_shares(labeled: LabeledScores, scores: Sequence[float]) -> list[dict[str, Score]]:
     """For each score: the similar pairs found, the others let through, the precision, and the ratio of the first two.
 
     The variance is that over draws of whole units. Wilson's interval is then the one of as many independent pairs as

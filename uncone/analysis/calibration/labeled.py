@@ -160,7 +160,9 @@ def truth_of(labels: ArrayLike, cut: float | None = None, name: str = "The pairs
         raise FormatError(f"{name}: all {n:,} labels are {low:g}. Calibration needs similar and dissimilar pairs.")
     graded = len(kinds) > 2
     if cut is not None and not low < cut <= high:
-        raise OptionError(f"{name}: the labels go from {low:g} to {high:g}, so a cut of {cut:g} separates no pairs.")
+        raise OptionError(
+            f"{name}: the labels go from {low:g} to {high:g}, so a least grade of {cut:g} separates no pairs."
+        )
     if not graded:
         plain = (low, high) == (0.0, 1.0)
         note = "" if plain else f"The labels are {low:g} and {high:g}: pairs labeled {high:g} count as similar."

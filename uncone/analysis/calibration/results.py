@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ __all__ = [
     "Background",
     "Curve",
     "Fit",
+    "Guarantee",
     "HitSpread",
     "LabeledPairs",
     "Operating",
@@ -105,6 +106,37 @@ class Threshold:
     corpus_size: int | None = None
     hits: float | None = None
     spread: HitSpread | None = None
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A threshold with a promise on new pairs; `value` is None if there are too few labeled pairs for it.
+
+    Of `kind` "miss", a share of at most `rate` of new similar pairs scores below it on average; of kind "false", a
+    share of at most `rate` of new dissimilar pairs scores at or above it. It rests on `units` independent pairs of that
+    kind: `method` says how they were made of `pairs` labeled ones, "linked" (pairs linked through shared texts count
+    as one) or "disjoint" (pairs that share no text, drawn by the seed). `expected` is the rate that was reached in the
+    calibration, `low` and `high` the range of the true rate of such thresholds in 95 of 100 sets of so many pairs.
+
+    `found` is the share of the labeled similar pairs at or above the threshold, `let_through` that of the dissimilar
+    ones, `background_rate` that of unrelated pairs. Without a value, `reason` says why, and `units_needed` how many
+    independent pairs of the kind are enough.
+    """
+
+    kind: Literal["miss", "false"]
+    rate: float
+    value: float | None
+    units: int
+    pairs: int
+    method: Literal["linked", "disjoint"]
+    expected: float | None = None
+    low: float | None = None
+    high: float | None = None
+    found: Score | None = None
+    let_through: Score | None = None
+    background_rate: float | None = None
+    units_needed: int | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)

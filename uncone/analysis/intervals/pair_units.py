@@ -58,7 +58,7 @@ class PairUnits:
     @once
     def independent(self) -> int:
         """The number of independent pairs: one per component, or pairs that share no text if texts are drawn."""
-        return self._matching() if self.by_texts else len(self)
+        return self._most_disjoint() if self.by_texts else len(self)
 
     @once
     def pair(self) -> IntVector:
@@ -194,18 +194,27 @@ class PairUnits:
             figures.append(statistic(np.concatenate(some)))
         return np.concatenate(figures, axis=-1)
 
-    def _matching(self) -> int:
-        """The pairs of a maximal matching, those with the fewest neighbors first."""
+    def disjoint(self, seed: Seed) -> IntVector:
+        """The rows of pairs that share no text: every pair in a random order whose texts no earlier one has."""
+        first = np.unique(self.pair, return_index=True)[1]
+        return np.sort(self._matching(first[np.random.default_rng(seed).permutation(len(first))]))
+
+    def _most_disjoint(self) -> int:
+        """How many pairs share no text, those with the fewest neighbors first."""
         first = np.unique(self.pair, return_index=True)[1]
         texts = self.texts[:, first]
         degree = np.bincount(texts.ravel())
+        return len(self._matching(first[np.argsort(degree[texts].sum(axis=0), kind="stable")]))
+
+    def _matching(self, rows: IntVector) -> IntVector:
+        """The rows of a maximal matching: each in turn whose texts are not covered."""
         covered: set[int] = set()
-        pairs = 0
-        for left, right in texts[:, np.argsort(degree[texts].sum(axis=0), kind="stable")].T.tolist():
+        matching = []
+        for row, (left, right) in zip(rows.tolist(), self.texts[:, rows].T.tolist(), strict=True):
             if left not in covered and right not in covered:
                 covered |= {left, right}
-                pairs += 1
-        return pairs
+                matching.append(row)
+        return np.array(matching, np.int64)
 
 
 def pair_units(n: int, texts: Texts | None = None, parts: Sequence[int] | None = None) -> PairUnits:

@@ -23,6 +23,7 @@ from uncone.analysis.measures.unit import (
     SHARE,
 )
 from uncone.analysis.neighbors.neighborhood import neighborhood_of_space
+from uncone.analysis.neighbors.stability import stability_of_space
 from uncone.analysis.space.health import health, norms
 from uncone.analysis.space.spectrum.spectrum import mean_over_rms, partition, spectrum
 
@@ -139,6 +140,20 @@ NEIGHBORS = (
         HUBS, "", curve=Curve("Anti-hubs", "share of the vectors",
         "Vectors that are among the nearest neighbors of no other.")),
 )
+STABILITY = (
+    Measure("top10_moved", "Top 10 kept, query moved", SHARE,
+        "Mean share of the 10 nearest by cosine that stay when u = x/|x| moves by r₁/2 in a random direction, r₁ the "
+        "chord to the nearest vector of another direction. 200 seeded queries among up to 10,000 distinct vectors.",
+        shown_in="check"),
+    Measure("top10_int8", "Top 10 kept in int8", SHARE,
+        "The same for the inner product of u with directions rounded to 256 levels between the least and the largest "
+        "number of each dimension; the query stays exact (QT_8bit of FAISS).", shown_in="check"),
+    Measure("top10_bits", "Top 10 kept in bits", SHARE,
+        "The same by the number of equal signs of two vectors; equally near ones count by their chance.",
+        shown_in="check"),
+    Measure("top10_bits_centered", "Top 10 kept, centered bits", SHARE,
+        "The same by the signs of u less the mean direction.", shown_in="check"),
+)
 NORM_MEAN = Measure("norm_mean", "Mean norm", NORM, "Mean of |x|.", shown_in="check layers contrast",
     heading=("norm", "mean"), curve=Curve("Norms of the vectors", "mean norm, |x|", "Mean length of a vector."))
 OUTLIERS = Measure("norm_outliers", "Outlier vectors", COUNT,
@@ -179,6 +194,9 @@ FAMILIES = (
     Family((UNIFORMITY,), uniformity, ("check",), _SAMPLE, "how evenly vectors spread over the sphere", turn="last"),
     Family(NEIGHBORS, neighborhood_of_space, ("check",), ("pairs",),
         "local intrinsic dimension and hubs by name, on a sample; among all vectors with `--deep`", turn="aside"),
+    Family(STABILITY, stability_of_space, ("check",), ("pairs",),
+        "how many of the 10 nearest stay when a query moves a little, and in an index of 8 bits or one bit per "
+        "dimension; only with `--deep`", turn="aside", partial=True),
     Family((NORM_MEAN, OUTLIERS), norms, ("check",), ("norms", "pairs"), "lengths, and vectors out of line by name"),
     Family((CENTRAL,), central_rows, ("check",), ("units", "pairs"), "vectors that are close to everything, by name"),
     Family(HEALTH, health, ("check",), ("unusable", "moments", *_SAMPLE), "health of the data"),

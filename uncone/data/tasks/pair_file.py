@@ -36,6 +36,8 @@ _IDS = (
     ("query-id", "corpus-id"),
     ("i", "j"),
 )
+_JUDGMENTS = (("query_id", "document_id"), ("query_id", "doc_id"), ("query-id", "corpus-id"))
+"""Those of relevance judgments (qrels)."""
 _LABELS = (
     "label",
     "score",
@@ -70,6 +72,11 @@ class PairFile:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @property
+    def has_judgments(self) -> bool:
+        """Whether these are judgments of documents for queries (qrels), by the names of the columns."""
+        return self.ids is not None and tuple(_lower(self.columns[:2])) in _JUDGMENTS
 
     def rows(self, n: int, ids: Sequence[str] | None = None) -> tuple[IntVector, IntVector]:
         """The rows of the pairs among n vectors: by the `ids` of these, or by numbers that count from 0.

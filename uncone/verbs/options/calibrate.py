@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from uncone.errors import OptionError
 from uncone.verbs.options.option import Rule, at_least, between, option
@@ -17,6 +17,18 @@ __all__ = ["COSINE", "CalibrateOptions", "CalibrateOutput"]
 
 COSINE = between(-1.0, 1.0, "a cosine between -1 and 1")
 _SHARE = Rule(lambda value: 0 < value < 1, "a share of unrelated pairs between 0 and 1, such as 0.01")
+_KINDS: tuple[Literal["miss", "false"], ...] = ("miss", "false")
+
+
+def _is_guarantee(value: object) -> bool:
+    kind, _, rate = str(value).partition("=")
+    try:
+        return kind.strip() in _KINDS and 0 < float(rate) < 1
+    except ValueError:
+        return False
+
+
+_GUARANTEE = Rule(_is_guarantee, "miss=RATE or false=RATE, with a rate between 0 and 1, such as miss=0.1")
 _TARGET = Rule(lambda value: 0 < value <= 1, "a share above 0 and at most 1, such as 0.9")
 
 
@@ -31,6 +43,21 @@ class _LabeledPairs(PairOptions):
         needs="pairs",
         rule=Rule(math.isfinite, "a grade such as 4"),
     )
+    relevant: float | None = option(
+        None,
+        "Smallest grade of a relevance judgment (qrels) at which a document counts as relevant.",
+        default_text="1 for qrels",
+        needs="pairs",
+        rule=Rule(math.isfinite, "a grade such as 1"),
+    )
+    guarantees: Sequence[str] = option(
+        (),
+        "Find a threshold that misses at most this share of new similar pairs on average (miss=0.1), or lets at most "
+        "this share of new dissimilar pairs through (false=0.01).",
+        flag="--guarantee",
+        needs="pairs",
+        rule=_GUARANTEE,
+    )
     precisions: Sequence[float] = option(
         (), "Find the threshold for this precision.", flag="--precision", needs="pairs", rule=_TARGET
     )
@@ -38,6 +65,20 @@ class _LabeledPairs(PairOptions):
         (), "Find the threshold for this recall.", flag="--recall", needs="pairs", rule=_TARGET
     )
     replicates: int = option(1000, "Number of bootstrap samples for intervals of labeled pairs.", rule=at_least(10))
+
+    @property
+    def promises(self) -> dict[Literal["miss", "false"], float]:
+        """The guaranteed rates by kind, "miss" first."""
+        rates = {kind.strip(): float(rate) for kind, _, rate in (text.partition("=") for text in self.guarantees)}
+        return {kind: rates[kind] for kind in _KINDS if kind in rates}
+
+    def check(self) -> None:
+        """Refuse two meanings of a grade, and two guarantees of a kind."""
+        if self.cut is not None and self.relevant is not None:
+            raise OptionError("--cut is for graded pairs and --relevant for judgments of documents: name one of them.")
+        if len(self.promises) < len(self.guarantees):
+            raise OptionError(f"Name one --guarantee of each kind, not {', '.join(self.guarantees)}.")
+        super().check()
 
 
 @dataclass(frozen=True, kw_only=True)

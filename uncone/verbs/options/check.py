@@ -36,7 +36,11 @@ class CheckOptions(SampleOptions, RunOptions, DiverseOptions, SpaceOptions):
     exact: bool = option(
         False, "Compute the partition function over all vectors in a second pass, instead of a sample."
     )
-    deep: bool = option(False, "Measure the local dimension over all vectors in another pass, instead of a sample.")
+    deep: bool = option(
+        False,
+        "Measure the local dimension over all vectors in another pass, instead of a sample, and the stability of "
+        "searches.",
+    )
     FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "diverse")
 
     ann: bool = option(False, "Like --deep, but search an HNSW graph above 2 million vectors, and report its recall.")

@@ -22,7 +22,7 @@ from uncone.analysis.space.spectrum.eigenvalues import (
     share_slope,
     top_share,
 )
-from uncone.analysis.spectrum.isotropy import ledoit_wolf_share
+from uncone.analysis.space.spectrum.isotropy import ledoit_wolf_share
 from uncone.data.batch import Vector
 
 __all__ = ["corrected_ratio", "mean_over_rms", "partition", "spectrum"]

@@ -17,6 +17,7 @@ from uncone.report.charts.model import Chart, Reference
 from uncone.report.document import Block, Card, Cell, Command, Document, Facts, Notes, Section, Table, Verdict, table
 from uncone.report.documents.calibrate import sentences as say
 from uncone.report.documents.calibrate.charts import background, charts_of_labeled_pairs, histograms, reach
+from uncone.report.documents.calibrate.guarantees import guarantee_sentences, guaranteed_thresholds, risk_chart
 from uncone.report.result import Result
 from uncone.report.text import between, last_name, provenance_facts
 
@@ -76,7 +77,7 @@ class Calibrated(Result):
 
     def lines(self) -> list[str]:
         """Sentences on what a score means here, why, and what to do."""
-        return [*say.meaning(self), *self._reasons(), *say.advice(self)]
+        return [*say.meaning(self), *self._reasons(), *say.advice(self), *guarantee_sentences(self)]
 
     def _reasons(self) -> list[str]:
         """Why scores are what they are, and whose doing that is."""
@@ -118,6 +119,7 @@ class Calibrated(Result):
             _table_section(scores(self), [reach(self)]),
             _table_section(thresholds(self)),
             *([Section("A threshold from another space", [], translated)] if translated else []),
+            *_guaranteed(self),
             *_labeled(self),
             *([Section("Quantized indexes", hints, brief=hints)] if hints else []),
             Section("Can I trust this?", [Notes([*_TRUST, *notes])], brief=[Notes(notes, most=2)]),
@@ -135,7 +137,7 @@ class Calibrated(Result):
 
 def _advice(result: Calibrated) -> list[str]:
     """The advice, and the remarks on thresholds that no sentence contains yet."""
-    lines = say.advice(result)
+    lines = [*say.advice(result), *guarantee_sentences(result)]
     sentences = (result.headline, *lines)
     remarks = thresholds(result).remarks
     return [*lines, *(remark for remark in remarks if not any(remark in sentence for sentence in sentences))]
@@ -168,6 +170,11 @@ def _labeled(result: Calibrated) -> list[Section]:
     sections = [] if points is None else [_table_section(points, charts)]
     sections += [Section("Labeled pairs", charts)] if points is None and charts else []
     return [*sections, *([] if probabilities is None else [_table_section(probabilities, brief=False)])]
+
+
+def _guaranteed(result: Calibrated) -> list[Section]:
+    promised = guaranteed_thresholds(result)
+    return [] if promised is None else [_table_section(promised, risk_chart(result))]
 
 
 def scores(result: Calibrated) -> Table:
