@@ -31,8 +31,8 @@ def hub_lines(hubs: Hubs) -> list[str]:
     if never and len(hubs.documents) > 1:
         verb = "is" if len(never) == 1 else "are"
         lines.append(
-            f"{len(never):,} of the {count(len(hubs.documents), 'document')} that answer the most queries {verb} "
-            "relevant to none of them."
+            f"{len(never):,} of the {count(len(hubs.documents), 'document')} that answer {hubs.least:,} or more queries "
+            f"{verb} relevant to none of them."
         )
     return lines
 
