@@ -137,7 +137,9 @@ def test_hubs_are_counted(search):
     docs, queries, qrels = search
     docs[150] = docs[np.isfinite(docs[:, 3])].mean(axis=0)  # in the middle of the cone, and near everything
     texts = [f"text {row}" for row in range(len(docs))]
-    result = uncone.evaluate(vectors=docs, queries=queries, qrels=qrels, methods="raw,center", text=texts, replicates=20)
+    result = uncone.evaluate(
+        vectors=docs, queries=queries, qrels=qrels, methods="raw,center", text=texts, replicates=20
+    )
     hubs, rows = result.table.hubs, grades_by_row(qrels)
     asked = [q for q, own in rows.items() if max(own.values()) > 0]
     found = {q: ranked(queries[q], docs)[:10] for q in asked}

@@ -132,7 +132,8 @@ class Side:
                     )
                 yield [label or "" for label in part.labels]
         except SourceError as error:  # read like labels
-            raise type(error)(str(error).replace("for --label", f"for {flag}")) from error
+            text = str(error).replace("for --label", f"for {flag}").replace("labels: give", f"names in {names}: give")
+            raise type(error)(text) from error
 
     @property
     def numbering(self) -> str:

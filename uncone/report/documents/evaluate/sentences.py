@@ -200,9 +200,10 @@ def _proven_losses(scores: Scores) -> list[str]:
 def _protocols(scores: Scores) -> list[str]:
     methods = [row.method for row in scores.table.rows]
     corpora = dict.fromkeys(method.fitted_on for method in methods if method.protocol == "inductive")
+    evaluated = "vectors" if any(method.level == "vector" for method in methods) else "texts"
     fits = {
         "inductive": f"fitted on {listed(list(filter(None, corpora))) or 'another corpus'}.",
-        "transductive": "fitted on the evaluated texts. New texts may score lower.",
+        "transductive": f"fitted on the evaluated {evaluated}. New {evaluated} may score lower.",
     }
     counts = {protocol: sum(method.protocol == protocol for method in methods) for protocol in fits}
     return [
