@@ -1,4 +1,4 @@
-"""`uncone evaluate --vectors`: files of every kind give the same numbers, and bad input is one line with exit code 2."""
+"""`uncone evaluate --vectors`: files of every kind give the same numbers; bad input is one line and exit code 2."""
 
 from __future__ import annotations
 

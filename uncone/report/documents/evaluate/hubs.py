@@ -30,9 +30,10 @@ def hub_lines(hubs: Hubs) -> list[str]:
     never = [hub for hub in hubs.documents if not hub.hits]
     if never and len(hubs.documents) > 1:
         verb = "is" if len(never) == 1 else "are"
+        documents = count(len(hubs.documents), "document")
         lines.append(
-            f"{len(never):,} of the {count(len(hubs.documents), 'document')} that answer {hubs.least:,} or more queries "
-            f"{verb} relevant to none of them."
+            f"{len(never):,} of the {documents} that answer {hubs.least:,} or more queries {verb} relevant to none of "
+            "them."
         )
     return lines
 
