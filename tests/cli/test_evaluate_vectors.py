@@ -15,6 +15,7 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import roc_auc_score
 
 import uncone
+from uncone.repairs import Center
 from uncone.verbs.schema import validate
 
 N, Q, D = 90, 36, 24
@@ -149,6 +150,8 @@ def test_ids_that_match_in_part_are_said(tmp_path):
         ([*SEARCH, "--id", "few.txt"], "few.txt"),
         ([*SEARCH, "--methods", "static"], "static needs a model"),
         ([*SEARCH, "--methods", "whiten@inductive"], "Name some with --fit-on"),
+        ([*SEARCH, "--fit-on", "wide.npy"], "wide.npy has 25 dimensions and docs.npy has 24"),
+        ([*SEARCH, "--methods", "raw,wide-repair/"], "wide-repair repairs vectors of dimension 25; these have 24"),
         ([*SEARCH, "--task", "sst2"], "--task is for a model"),
         ([*SEARCH, "--layer", "1"], "--layer is for a model"),
         ([*SEARCH, "--pairs", "pairs.csv"], "name one of them"),
@@ -170,7 +173,9 @@ def test_what_is_refused(arguments, words, tmp_path, capfd):
     (tmp_path / "same.txt").write_text("0\n" + "".join(f"{row}\n" for row in range(N - 1)))
     (tmp_path / "few.txt").write_text("0\n1\n")
     (tmp_path / "beyond.csv").write_text("row1,row2,score\n" + "".join(f"{i},900,{i}\n" for i in range(20)))
-    np.save("wide.npy", np.ones((Q, D + 1), np.float32))
+    wide = np.random.default_rng(1).normal(size=(Q, D + 1)).astype(np.float32)
+    np.save("wide.npy", wide)
+    Center().fit(wide).save("wide-repair")
     assert words in refused(tmp_path, capfd, "evaluate", "--vectors", "docs.npy", *arguments)
 
 

@@ -81,7 +81,6 @@ def evaluate(
 
 def _evaluate_vectors(options: EvaluateOptions, methods: str | Iterable[str | Method] | None) -> Evaluated:
     """Vectors with judgments or pairs of rows, raw and after each method."""
-    from uncone.data.open import open_source
     from uncone.evaluation.methods import with_sides
     from uncone.evaluation.table import EvaluationTable as Table
     from uncone.evaluation.vectors.fits import VectorFits, vector_methods
@@ -89,16 +88,18 @@ def _evaluate_vectors(options: EvaluateOptions, methods: str | Iterable[str | Me
     from uncone.report.documents.evaluate import Evaluated as Rendered
     from uncone.verbs.spaces.judged import open_pairs_of_rows, open_search, open_side
 
-    settings = replace(_settings(options), cache=None)
-    fit_on = open_source(options.fit_on) if options.is_given("fit_on") else None
+    settings = replace(_settings(options), cache=None, fit_on=())
+    fit_on = open_side(options.fit_on, "vector", options).vectors if options.is_given("fit_on") else None
     listed = vector_methods(methods, fit_on)
     if options.pairs is not None:
         side = open_side(options.vectors, "vector", options)
         pairs = open_pairs_of_rows(side, options)
         fits = VectorFits(side.vectors, settings, fit_on=fit_on, rows=(pairs.names, pairs.matrix))
+        fits.check(listed)
         return Rendered(_pair_table(fits, listed, pairs, _vector_facts(options, side.vectors, fits)))
     problem, docs, queries, notes = open_search(options)
     fits = VectorFits(docs.vectors, settings, fit_on=fit_on, queries=queries.vectors)
+    fits.check(listed)
     rows, hubs = evaluate_search(problem, fits, with_sides(listed, options.both_sides))
     facts = _vector_facts(options, docs.vectors, fits)
     facts |= {"queries": queries.vectors.name, "qrels": problem.name, "relevant": options.relevant}

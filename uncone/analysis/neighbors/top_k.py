@@ -21,8 +21,8 @@ _TOGETHER = 2048
 """Vectors that are looked at together."""
 _MARGIN = 1e-4
 """What a limit is raised by: the scores that it was taken from are only as exact as their products."""
-_SLACK = 5e-5
-"""More than a product of two vectors of length 1 in float32 can be off by, with thousands of dimensions."""
+_SLACK = 1e-6, 2e-8
+"""More than a product of two vectors of length 1 in float32 can be off by: so much, and so much per dimension."""
 _QUERIES = 1024
 """Queries that are multiplied with a batch together."""
 _PAIRS = 4096
@@ -168,6 +168,8 @@ class NearestRows(Statistic):
         self.k = k
         self._units = unit_rows(queries)
         self._single = self._units.astype(np.float32)
+        self._slack = _SLACK[0] + _SLACK[1] * queries.shape[1]
+        self._usable = np.isfinite(self._units[:, 0])
         self._clear()
 
     def _clear(self) -> None:
@@ -189,15 +191,15 @@ class NearestRows(Statistic):
         for start in range(0, len(self.queries), _QUERIES):
             self._look(singles, batch, start)
         # Not each time: the limits hold, if not as closely as they could.
-        if self._count >= self._rows.size or np.isneginf(self._cosines[:, -1]).any():
+        if self._count >= self._rows.size or np.isneginf(self._limits(slice(None))).any():
             self.finish()
 
     def _look(self, singles: Matrix, batch: Batch, start: int) -> None:
         near = self._single[start : start + _QUERIES] @ singles.T
-        limits = self._cosines[start : start + len(near), -1]
+        limits = self._limits(slice(start, start + len(near)))
         if np.isneginf(limits).any() and self.k < batch.n:
-            limits = np.maximum(limits, np.partition(near, -self.k, axis=1)[:, -self.k] - _SLACK)
-        queries, places = np.nonzero(near >= (limits - _SLACK).astype(np.float32)[:, None])
+            limits = np.fmax(limits, np.partition(near, -self.k, axis=1)[:, -self.k] - self._slack)
+        queries, places = np.nonzero(near >= (limits - self._slack).astype(np.float32)[:, None])
         if not len(queries):
             return
         queries += start
@@ -206,6 +208,10 @@ class NearestRows(Statistic):
             some = slice(first, first + _PAIRS)
             cosines[some] = np.vecdot(self._units[queries[some]], unit_rows(batch.vectors[places[some]]))
         self._wait(queries, batch.rows[places], cosines.clip(-1.0, 1.0))
+
+    def _limits(self, queries: slice) -> Vector:
+        """The k-th best cosines so far: -inf where there are fewer, and infinite for a query without a direction."""
+        return np.where(self._usable[queries], self._cosines[queries, -1], np.inf)
 
     def _wait(self, queries: IntVector, rows: IntVector, cosines: Vector) -> None:
         self._waiting.append((queries, rows, cosines))

@@ -11,7 +11,7 @@ import numpy as np
 
 from uncone.data.batch import Matrix
 from uncone.data.source import Source
-from uncone.errors import OptionError
+from uncone.errors import OptionError, ShapeError
 from uncone.evaluation.methods import Fits, parse_methods, with_raw
 from uncone.evaluation.spaces import Sentences, Settings
 from uncone.evaluation.table import Method
@@ -62,6 +62,23 @@ class VectorFits(Fits):
         self.source, self.fit_on, self.queries = source, fit_on, queries
         self._last: dict[tuple[str, bool], Repair] = {}
         self._key = ""
+
+    def check(self, methods: Sequence[Method]) -> None:
+        """Refuse saved repairs of other vectors, and vectors to fit on that are of another dimension.
+
+        Raises:
+            OtherSpaceError: there is such a repair.
+            ShapeError: the dimensions differ.
+        """
+        if self.fit_on is not None and self.fit_on.dim != self.source.dim:
+            raise ShapeError(
+                f"{self.fit_on.name} has {self.fit_on.dim} dimensions and {self.source.name} has {self.source.dim}. "
+                "Fit on vectors of the same model."
+            )
+        for method in methods:
+            refusal = self.refusal(method)
+            if refusal is not None:
+                raise refusal
 
     def in_space(self, method: Method) -> Method:
         """The method with what it was fitted on."""

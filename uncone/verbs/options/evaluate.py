@@ -104,7 +104,7 @@ class EvaluateOptions(_JudgedVectors, SeedOptions, PoolingOptions, _Layers):
     methods: Any = option(
         (),
         "Repairs to compare, such as raw,center,droptop:k=15,clustered:k=27;p=0,droptop+whiten,my/repair/,static.",
-        default_text="those in the literature",
+        default_text="those in the literature; with --vectors, the linear ones",
     )
     tasks: Sequence[str] = option(
         (),
