@@ -203,10 +203,12 @@ class NearestRows(Statistic):
         if not len(queries):
             return
         queries += start
+        distinct, of_distinct = np.unique(places, return_inverse=True)
+        units = unit_rows(batch.vectors[distinct])
         cosines = np.empty(len(queries))
         for first in range(0, len(queries), _PAIRS):
             some = slice(first, first + _PAIRS)
-            cosines[some] = np.vecdot(self._units[queries[some]], unit_rows(batch.vectors[places[some]]))
+            cosines[some] = np.vecdot(self._units[queries[some]], units[of_distinct[some]])
         self._wait(queries, batch.rows[places], cosines.clip(-1.0, 1.0))
 
     def _limits(self, queries: slice) -> Vector:
