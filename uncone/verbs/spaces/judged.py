@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -140,8 +139,8 @@ class Side:
         """How the rows are named, for a message."""
         if self.ids is None:
             return f"rows are numbered from 0 to {self.rows - 1:,}"
-        names = [repr(clipped(name)) for block in self._blocks(self.ids) for name in islice(block, 1)][:1]
-        return f"the ids begin with {names[0]}" if names else "there are no ids"
+        name = next((block[0] for block in self._blocks(self.ids) if block), "")
+        return f"the ids begin with {clipped(name)!r}"
 
 
 def open_side(source: Any, noun: str, options: EvaluateOptions, *, queries: bool = False) -> Side:  # noqa: ANN401
