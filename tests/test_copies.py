@@ -55,6 +55,14 @@ def table_file(k):
     return f"table{k}.csv"
 
 
+def searched(k):
+    """A search with every query k times, each judged alike."""
+    docs, noise = vectors(120), vectors(60, seed=4)
+    qrels = {str(row + 60 * copy): {str(row): 1, str(row + 60): 2} for copy in range(k) for row in range(60)}
+    queries = np.tile(docs[:60] + 0.8 * noise, (k, 1))
+    return uncone.evaluate(vectors=docs, queries=queries, qrels=qrels, methods="raw,center,whiten:dim=4")
+
+
 VERBS = {
     "check": lambda k, _: uncone.check(np.tile(vectors(), (k, 1)), scores=[0.3, 0.95]),
     "check few": lambda k, _: uncone.check(np.tile(vectors(8), (k, 1)), scores=[0.3, 0.95]),
@@ -76,6 +84,7 @@ VERBS = {
     "evaluate": lambda k, model: uncone.evaluate(
         model, [pairs_file(k)], "raw,center,whiten", fit_on=sentences(300, seed=2)
     ),
+    "evaluate vectors": lambda k, _: searched(k),
     "prescribe": lambda k, model: uncone.prescribe(sentences(300), model=model, pairs=pairs_file(k), replicates=300),
 }
 

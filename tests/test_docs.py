@@ -44,6 +44,7 @@ def example_files(tmp_path_factory, tiny_model):
     (folder / "words.txt").write_text("\n".join(texts) + "\n")
     table = {"text": texts, "label": ["a", "b", "c"] * 100, "embedding": rows.tolist()}
     pq.write_table(pa.table(table), folder / "vectors.parquet")
+    _write_search(folder, rows, texts)
     save_file({"embeddings": rows}, folder / "model.safetensors")
     (folder / "vectors.jsonl").write_text("\n".join(json.dumps({"v": row.tolist()}) for row in rows))
     shutil.copytree(tiny_model, folder / "model")
@@ -89,6 +90,21 @@ def example_files(tmp_path_factory, tiny_model):
     np.save(folder / "shards" / "a.npy", rows)
     np.save(folder / "shards" / "b.npy", rows)
     return folder
+
+
+def _write_search(folder, rows, texts):
+    """Documents, queries, judgments by rows and by ids, and pairs of rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    np.save(folder / "docs.npy", rows)
+    np.save(folder / "queries.npy", rows[:40] + np.float32(0.5))
+    names = [f"d{i}" for i in range(len(rows))]
+    pq.write_table(pa.table({"id": names, "text": texts, "embedding": rows.tolist()}), folder / "docs.parquet")
+    (folder / "query-ids.txt").write_text("".join(f"q{i}\n" for i in range(40)))
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(f"{i}\t{i}\t1\n" for i in range(40)))
+    (folder / "named.qrels").write_text("".join(f"q{i} 0 d{i} 1\n" for i in range(40)))
+    (folder / "rows.csv").write_text("row1,row2,score\n" + "".join(f"{i},{i + 100},{i % 5}\n" for i in range(40)))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import uncone.stats
-from uncone.analysis.neighbors.top_k import NearestDistances
+from uncone.analysis.neighbors.top_k import NearestDistances, NearestRows
 from uncone.data.batch import Batch
 from uncone.errors import MergeError
 from uncone.stats.cluster_moments import ClusterMoments
@@ -57,6 +57,7 @@ MAKERS = {
         np.zeros(d), np.eye(d)[:3], 2.0, np.full((3, d), 1.5), np.array([0.2, 0.5, 0.3]), dtype=np.float64, last=2
     ),
     "NearestDistances": lambda d: NearestDistances(_QUERIES[:, :d], 3),
+    "NearestRows": lambda d: NearestRows(_QUERIES[:, :d], 3),
     "NearestDistances without copies": lambda d: NearestDistances(_QUERIES[:, :d], 3, copies=True),
     "NearestDistances with limits": lambda d: NearestDistances(
         _QUERIES[:, :d], 3, limits=np.tile([[200.0], [1.5]], 4), copies=True
@@ -132,7 +133,7 @@ def test_every_statistic_is_tested():
         for cls in vars(module).values()
         if inspect.isclass(cls) and issubclass(cls, Statistic) and not inspect.isabstract(cls)
     }
-    assert classes == {type(make(D)) for make in MAKERS.values()} - {NearestDistances}
+    assert classes == {type(make(D)) for make in MAKERS.values()} - {NearestDistances, NearestRows}
 
 
 def test_a_statistic_that_breaks_a_law_is_caught():

@@ -217,8 +217,21 @@ class _EvaluateOptions(TypedDict, total=False):
     cache: bool
     seed: int
     progress: Callable[[str, int, int | None], None] | None
+    pairs: Any
+    left: str | None
+    right: str | None
+    vectors: Any
+    queries: Any
+    qrels: Any
+    score: str | None
+    ids: Any
+    query_ids: Any
+    text: Any
+    column: str | None
+    tensor: str | None
     tasks: Sequence[str]
-    separate: bool
+    sides: str
+    relevant: int
     fit_on: Any
     protocols: Sequence[str]
     level: str | None
@@ -646,7 +659,7 @@ def calibrate(
 def check(source: Any, *, options: CheckOptions | None = ..., **keywords: Unpack[_CheckOptions]) -> Diagnosis: ...
 def encode(texts: Any, *, options: EncodeOptions | None = ..., **keywords: Unpack[_EncodeOptions]) -> Encoded: ...
 def evaluate(
-    model: Any,
+    model: Any = None,
     datasets: Sequence[Any] | None = None,
     methods: str | Iterable[str | Method] | None = None,
     *,

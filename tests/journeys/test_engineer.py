@@ -70,6 +70,27 @@ def test_the_engineer(uncone):
     told = uncone("calibrate", "fixed.parquet", "--fpr", "1e-9", "--no-html").stdout
     assert "vectors" in told, "too few vectors for such a rate: an answer, not an error"
     assert "between -1 and 1" in uncone("calibrate", "fixed.parquet", "--score", "75", code=2).stderr
+
+    # Does the repair help the search? Questions with the ticket that answers each decide, without the model.
+    questions = rows[:80] + rng.normal(size=(80, 64)).astype(np.float32)
+    np.save("questions.npy", questions)
+    Path("qrels.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(f"{q}\t{q}\t1\n" for q in range(80)))
+    search = ["--vectors", "tickets.parquet", "--text", "text", "--queries", "questions.npy", "--qrels", "qrels.tsv"]
+    told = uncone("evaluate", *search, "--methods", "raw,repair/", "--json", "-").stdout
+    for row, (docs, queries) in zip(
+        json.loads(told)["tasks"],
+        [(rows, questions), (mended, library.apply("repair", questions))],
+        strict=True,
+    ):
+        near = (docs / np.linalg.norm(docs, axis=1, keepdims=True)) @ queries.T
+        ranks = 1 + (near > near[np.arange(80), np.arange(80)]).sum(axis=0)
+        expected = np.where(ranks <= 10, 1 / np.log2(ranks + 1), 0).mean()
+        assert abs(row["scores"]["ndcg@10"]["value"] - expected) < 1e-3
+    told = " ".join(uncone("evaluate", *search, "--methods", "raw,repair/", "--no-html").stdout.split())
+    assert "ticket" in told and "of 80 queries" in told
+    off_by_one = "".join(f"{q} 0 {q + 1} 1\n" for q in range(3_000))
+    Path("from-1.txt").write_text("0 0 1 1\n" + off_by_one[len("0 0 1 1\n") :])
+    assert "Name the ids with --id" in uncone("evaluate", *search[:-1], "from-1.txt", code=2).stderr
     np.save("tomorrow.npy", rows[:10])
     uncone("apply", "repair", "tomorrow.npy", "-o", "tomorrow-fixed.npy")
     mended = np.array(fixed.column("embedding").to_pylist(), np.float32)

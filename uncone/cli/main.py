@@ -31,7 +31,7 @@ VERBS = {
     "fix": "Repair a set of embeddings: center it, remove dominant directions, whiten it, and more.",
     "apply": "Apply a saved repair to new vectors or texts.",
     "export": "Export a repair to sentence-transformers, ONNX, FAISS, NumPy or SQL.",
-    "evaluate": "Evaluate a model on STS and other tasks, before and after each repair, with paired intervals.",
+    "evaluate": "Evaluate a model, or vectors you have, before and after each repair, with paired intervals.",
     "tune": "Train a model against the cone, and compare it with the best repair of the untuned model.",
     "ablate layers": "Find out what each layer is worth: freeze, drop or re-initialize it, and train.",
     "ablate data": "Find out what a biased training set leaves in every layer.",

@@ -25,6 +25,7 @@ from uncone.repairs.saving import load
 __all__ = [
     "PROTOCOLS",
     "RAW",
+    "SIDES",
     "STATIC",
     "Fits",
     "fit_texts",
@@ -34,9 +35,13 @@ __all__ = [
     "prepare",
     "standard_methods",
     "with_raw",
+    "with_sides",
 ]
 
 PROTOCOLS = ("inductive", "transductive")
+
+SIDES = ("together", "separate")
+"""One repair for queries and documents, fitted on the documents; or one for each side, fitted on that side."""
 
 RAW = Method("raw")
 """The vectors as they are."""
@@ -222,6 +227,15 @@ def prepare(
 def with_raw(methods: Sequence[Method]) -> list[Method]:
     """The methods with the raw vectors first, once: all differences are relative to them."""
     return [RAW, *(method for method in methods if method.repair)]
+
+
+def with_sides(methods: Sequence[Method], sides: Sequence[str]) -> list[Method]:
+    """The methods once for each choice of sides; those that are not fitted on one of the two sides as they are."""
+    return [
+        replace(method, sides=side)
+        for method in methods
+        for side in (sides if method.repair and method.protocol == "transductive" else ("",))
+    ]
 
 
 class Fits:

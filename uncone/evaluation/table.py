@@ -15,7 +15,17 @@ from uncone.analysis.intervals.bootstrap import Difference
 from uncone.analysis.intervals.correlation import Aggregated
 from uncone.analysis.intervals.resampling import Score
 
-__all__ = ["Cell", "EvaluationTable", "Method", "Row", "TaskRow", "TaskScores"]
+__all__ = [
+    "Cell",
+    "EvaluationTable",
+    "HubDocument",
+    "Hubs",
+    "Method",
+    "MethodHubs",
+    "Row",
+    "TaskRow",
+    "TaskScores",
+]
 
 
 @dataclass(frozen=True)
@@ -23,7 +33,9 @@ class Method:
     """A method under evaluation: `repair` is a method of `uncone fix` with its options, empty for raw vectors.
 
     `protocol` is "raw" when nothing was fitted, "inductive" when it was fitted on another corpus (`fitted_on`), and
-    "transductive" when it was fitted on the texts that it is judged on. `level` is sentence or token.
+    "transductive" when it was fitted on the texts that it is judged on. `level` is sentence or token, or vector where
+    the vectors are given. `sides` says whether queries and documents share a repair (together) or have one each
+    (separate); it is empty where there are no two sides.
     """
 
     name: str
@@ -34,6 +46,7 @@ class Method:
     level: str = "sentence"
     protocol: str = "raw"
     fitted_on: str = ""
+    sides: str = ""
 
     @property
     def space(self) -> tuple[str, str]:
@@ -124,6 +137,48 @@ class TaskRow:
 
 
 @dataclass(frozen=True)
+class HubDocument:
+    """A document that stands among the first of many queries.
+
+    `queries` is the number of those queries, and `hits` of how many of them it is relevant to; `relevant` is the number
+    of all queries that it is relevant to. `row` is its number, from 0; `text` is empty if it is not known.
+    """
+
+    row: int
+    id: str
+    text: str
+    queries: int
+    hits: int
+    relevant: int
+
+
+@dataclass(frozen=True)
+class MethodHubs:
+    """The hubs of a method: how many there are, their share of the places, and the queries of the largest."""
+
+    method: Method
+    hubs: int
+    share: float
+    largest: int
+
+
+@dataclass(frozen=True)
+class Hubs:
+    """The documents that stand in the top `depth` of `least` queries or more.
+
+    `documents` are those of the raw vectors with the most queries, `methods` what every method makes of it.
+    """
+
+    task: str
+    depth: int
+    least: int
+    queries: int
+    docs: int
+    documents: Sequence[HubDocument]
+    methods: Sequence[MethodHubs]
+
+
+@dataclass(frozen=True)
 class EvaluationTable:
     """All results of one model."""
 
@@ -135,3 +190,5 @@ class EvaluationTable:
     """Rows of the literature for this model, beside ours; their cells have no interval."""
     notes: Sequence[str] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    hubs: Hubs | None = None
+    """The documents that answer many queries, of a search among given vectors."""

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from uncone.data.storage.path import path_of
 from uncone.data.writing.manifest import versions
-from uncone.errors import FormatError, OptionError
+from uncone.errors import OptionError
 from uncone.verbs.options.calibrate import CalibrateOptions
-from uncone.verbs.spaces.encoding import Progress
+from uncone.verbs.spaces.encoding import Progress, gather_rows, row_count
 from uncone.verbs.spaces.labeled_pairs import LabeledResults, score_labeled
 from uncone.verbs.spaces.repaired import SpaceOpener, last_part
 from uncone.verbs.spaces.verb import verb
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from uncone.analysis.calibration.calibration import CalibratedScore, Calibration, LabeledScores
     from uncone.analysis.calibration.results import Threshold
     from uncone.analysis.measures.finding import Finding
-    from uncone.data.batch import IntVector, Matrix
     from uncone.data.source import Source
     from uncone.data.tasks.pair_file import PairFile
     from uncone.report.documents.calibrate import Calibrated
@@ -294,32 +293,12 @@ class _Sides:
                 "columns of row numbers with --left and --right."
             )
         if self.queries is None:
-            rows = pairs.rows(_length(self.documents), self.opening.names(self.origins[1], ids))
-            vectors = _gather(self.documents, np.concatenate(rows), progress)
+            rows = pairs.rows(row_count(self.documents), self.opening.names(self.origins[1], ids))
+            vectors = gather_rows(self.documents, np.concatenate(rows), progress)
             return pair_cosines(vectors[: len(pairs)], vectors[len(pairs) :])
         sides = []
         for place, source in enumerate((self.queries, self.documents)):
             side = replace(pairs, ids=(pairs.ids[place], pairs.ids[place]))
-            own, _ = side.rows(_length(source), self.opening.names(self.origins[place], ids))
-            sides.append(_gather(source, own, progress))
+            own, _ = side.rows(row_count(source), self.opening.names(self.origins[place], ids))
+            sides.append(gather_rows(source, own, progress))
         return pair_cosines(*sides)
-
-
-def _length(source: Source) -> int:
-    return source.rows if source.rows is not None else sum(len(part.vectors) for part in source.read())
-
-
-def _gather(source: Source, rows: IntVector, progress: Progress | None = None) -> Matrix:
-    """The requested rows of a stream, in that order, with repeats."""
-    distinct, places = np.unique(rows, return_inverse=True)
-    vectors: Matrix = np.full((len(distinct), source.dim), np.nan, np.float32)
-    first = 0
-    for part in source.read():
-        inside = slice(*np.searchsorted(distinct, [first, first + len(part.vectors)]).tolist())
-        vectors[inside] = np.asarray(part.vectors)[distinct[inside] - first]
-        first += len(part.vectors)
-        if progress is not None:
-            progress("labeled pairs", len(part.vectors), source.rows)
-    if first <= (distinct[-1] if len(distinct) else -1):
-        raise FormatError(f"{source.name} has {first:,} rows, but a pair names row {distinct[-1]:,}.")
-    return np.asarray(vectors[places])

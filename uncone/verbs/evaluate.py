@@ -22,6 +22,7 @@ from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:
     from uncone.data.batch import Matrix
+    from uncone.data.source import Source
     from uncone.data.tasks.sts import PairTask
     from uncone.evaluation.advised import Advised
     from uncone.evaluation.folds import PairProblem
@@ -29,14 +30,16 @@ if TYPE_CHECKING:
     from uncone.evaluation.prescription import Prescription
     from uncone.evaluation.spaces import Settings
     from uncone.evaluation.table import EvaluationTable, Method, TaskRow
+    from uncone.evaluation.vectors.fits import VectorFits
     from uncone.report.documents.evaluate import Evaluated
+    from uncone.verbs.spaces.judged import JudgedPairs
 
 __all__ = ["evaluate", "prescribe", "reproduce"]
 
 
 @verb(EvaluateOptions)
 def evaluate(
-    model: Any,  # noqa: ANN401 - a name, a path or an encoder
+    model: Any = None,  # noqa: ANN401 - a name, a path or an encoder
     datasets: Sequence[Any] | None = None,
     methods: str | Iterable[str | Method] | None = None,
     *,
@@ -45,8 +48,19 @@ def evaluate(
     """Evaluate a model on human scores, raw and after each method: Spearman, Pearson and isotropy, with intervals.
 
     `model` is a folder, a name on the hub, a file of word vectors, or an encoder. `datasets` and `methods` may be given
-    by position; all seven STS sets by default, none with `tasks`.
+    by position; all seven STS sets by default, none with `tasks`. Without a model, `vectors` are evaluated: by a search
+    of `queries` with the judgments `qrels`, or by `pairs` of rows.
+
+    >>> rng = np.random.default_rng(0)
+    >>> docs, noise = rng.normal(size=(50, 8)), rng.normal(size=(30, 8))
+    >>> qrels = {str(row): {str(row): 1} for row in range(30)}
+    >>> result = evaluate(vectors=docs, queries=docs[:30] + noise / 9, qrels=qrels, methods="raw")
+    >>> result.table.tasks[0].scores["ndcg@10"].value
+    1.0
     """
+    options.check_model(model)
+    if options.vectors is not None:
+        return _evaluate_vectors(options, methods if methods is not None else options.methods or None)
     from uncone.data.tasks.sts import STS
     from uncone.evaluation.papers import published_rows
     from uncone.evaluation.table import EvaluationTable as Table
@@ -64,6 +78,71 @@ def evaluate(
     other = _other_tasks(model, options, methods, settings) if options.tasks else []
     published = published_rows(name) if options.published else []
     return Rendered(replace(result, tasks=other, published=published))
+
+
+def _evaluate_vectors(options: EvaluateOptions, methods: str | Iterable[str | Method] | None) -> Evaluated:
+    """Vectors with judgments or pairs of rows, raw and after each method."""
+    from uncone.evaluation.methods import with_sides
+    from uncone.evaluation.table import EvaluationTable as Table
+    from uncone.evaluation.vectors.fits import VectorFits, vector_methods
+    from uncone.evaluation.vectors.search import evaluate_search
+    from uncone.report.documents.evaluate import Evaluated as Rendered
+    from uncone.verbs.spaces.judged import open_pairs_of_rows, open_search, open_side
+
+    settings = replace(_settings(options, methods), cache=None, fit_on=())
+    fit_on = open_side(options.fit_on, "vector", options).vectors if options.is_given("fit_on") else None
+    listed = vector_methods(methods, fit_on)
+    if options.pairs is not None:
+        side = open_side(options.vectors, "vector", options)
+        pairs = open_pairs_of_rows(side, options)
+        fits = VectorFits(side.vectors, settings, fit_on=fit_on, rows=(pairs.names, pairs.matrix))
+        fits.check(listed)
+        return Rendered(_pair_table(fits, listed, pairs, _vector_facts(options, side.vectors, fits)))
+    problem, docs, queries, notes = open_search(options)
+    fits = VectorFits(docs.vectors, settings, fit_on=fit_on, queries=queries.vectors)
+    fits.check(listed)
+    rows, hubs = evaluate_search(problem, fits, with_sides(listed, options.both_sides))
+    facts = _vector_facts(options, docs.vectors, fits)
+    facts |= {"queries": queries.vectors.name, "qrels": problem.name, "relevant": options.relevant}
+    facts |= {"sides": options.sides, "ties": "by row"}
+    return Rendered(Table(docs.vectors.name, [], [], tasks=rows, notes=notes, provenance=facts, hubs=hubs))
+
+
+def _pair_table(
+    fits: VectorFits, methods: Sequence[Method], pairs: JudgedPairs, provenance: dict[str, Any]
+) -> EvaluationTable:
+    """Pairs with scores by correlations, pairs with labels by how well cosines tell them apart."""
+    from uncone.evaluation.table import EvaluationTable as Table
+    from uncone.evaluation.tasks.sts import score_methods
+    from uncone.evaluation.tasks.tasks import pair_judge, task_rows
+
+    name, task, notes = fits.source.name, pairs.task, [*pairs.notes]
+    provenance = {**provenance, "pairs": task.name, "vectors_in_pairs": len(pairs.names)}
+    if task.labeled:
+        rows = task_rows(task.name, fits, methods, pair_judge(task, pairs.names))
+        return Table(name, [], [], tasks=rows, notes=notes, provenance=provenance)
+    table = score_methods(name, task, fits, methods)
+    provenance["independent_pairs"] = table.provenance["independent_pairs"]
+    return replace(table, notes=[*notes, *table.notes], provenance=provenance)
+
+
+def _vector_facts(options: EvaluateOptions, source: Source, fits: VectorFits) -> dict[str, Any]:
+    """What was read, to evaluate it again."""
+    from uncone.data.writing.manifest import versions
+
+    names = {"ids": options.ids, "query_ids": options.query_ids}
+    columns = {name: os.fspath(value) for name, value in names.items() if isinstance(value, str | os.PathLike)}
+    return {
+        "rows": source.rows,
+        "dim": source.dim,
+        **columns,
+        "fit_on": None if fits.fit_on is None else fits.fit_on.name,
+        "seeds": options.seeds,
+        "seed": options.seed,
+        "replicates": options.replicates,
+        "correction": "holm",
+        **versions(),
+    }
 
 
 def _settings(options: EvaluateOptions, methods: str | Iterable[str | Method] | None) -> Settings:
@@ -164,7 +243,8 @@ def _other_tasks(
             rows += other.evaluate_words(model, argument or kind, methods, settings=settings)
         elif kind == "retrieval" or os.path.isdir(task):  # noqa: PTH112 - unlike pathlib's, it does not raise
             folder = argument if kind == "retrieval" else task
-            rows += other.evaluate_retrieval(model, folder, methods, separate=options.separate, settings=settings)
+            sides, relevant = options.both_sides, options.relevant
+            rows += other.evaluate_retrieval(model, folder, methods, sides=sides, relevant=relevant, settings=settings)
         else:
             names = [*LABELED, "wic", *WORD_PAIRS, "labels:FILE", "pairs:FILE", "words:FILE", "retrieval:FOLDER"]
             raise OptionError(f"There is no task {task!r}; choose from {', '.join(names)}.")

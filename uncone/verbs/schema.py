@@ -32,7 +32,7 @@ from uncone.analysis.space.chart_data import Pictures
 from uncone.data.cache import Entry
 from uncone.errors import FormatError, OptionError
 from uncone.evaluation.advised import AdvisedValues
-from uncone.evaluation.table import Row, TaskRow
+from uncone.evaluation.table import Hubs, Row, TaskRow
 from uncone.report.documents.advice import KnownUse
 from uncone.report.documents.evaluate.scores import Gain
 from uncone.report.documents.layers import LARGE_FIELDS
@@ -447,4 +447,5 @@ def _evaluation() -> dict[str, Any]:
         "published": _list(Row),
         "notes": _TEXTS,
         "provenance": _OBJECT,
+        "hubs": Hubs | None,
     }

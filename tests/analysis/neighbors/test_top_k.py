@@ -9,7 +9,7 @@ import pytest
 
 import uncone
 from uncone.analysis.neighbors import neighborhood
-from uncone.analysis.neighbors.top_k import NearestDistances
+from uncone.analysis.neighbors.top_k import NearestDistances, NearestRows
 from uncone.data.batch import Batch
 from uncone.data.vectors.memory import in_memory
 from uncone.run.measure import Plan, measure
@@ -72,3 +72,22 @@ def test_limits_that_were_too_low_are_noticed(rows, monkeypatch):
     again = uncone.check(rows, deep=True).findings
     for name in ("lid_euclidean", "lid_cosine"):
         assert again[name].value == pytest.approx(expected[name].value, rel=1e-9)
+
+
+@pytest.mark.parametrize("offset", [0.0, 30.0])
+def test_the_nearest_rows_are_those_of_double_precision(offset):
+    """In a narrow cone too, where all cosines are above 0.998; with copies, and a query that has no direction."""
+    rng = np.random.default_rng(3)
+    base = (rng.normal(size=(5_000, 24)) + offset).astype(np.float32)
+    base[3_000:3_040] = base[10]
+    queries = np.concatenate([base[10:14] + np.float32(0.1), np.zeros((1, 24), np.float32)])
+    near = NearestRows(queries, 60)
+    for start in range(0, 5_000, 700):
+        near.update(Batch.of(base[start : start + 700], first_row=start))
+    units = base / np.linalg.norm(base.astype(np.float64), axis=1, keepdims=True)
+    for query, rows, cosines in zip(queries[:4].astype(np.float64), near.rows, near.cosines, strict=False):
+        exact = np.array([unit @ query for unit in units]) / np.linalg.norm(query)
+        order = np.lexsort((np.arange(5_000), -exact.round(13)))[:60]
+        assert rows.tolist() == order.tolist()
+        np.testing.assert_allclose(cosines, exact[order], rtol=1e-12)
+    assert (near.rows[4] == -1).all()

@@ -77,7 +77,7 @@ def retrieved(docs, queries, relevant, names, seed=0, replicates=DRAWS):
         for name, row in zip(query_ids, relevant, strict=True)
     }
     task = RetrievalTask("made up", ids, ids, query_ids, names, qrels)
-    return retrieve(task, queries, docs, engine="numpy", replicates=replicates, seed=seed)
+    return retrieve(task, queries, docs, replicates=replicates, seed=seed)
 
 
 @cache

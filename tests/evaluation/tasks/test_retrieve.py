@@ -50,10 +50,9 @@ def case():
     return RetrievalTask("case", ids, ["text"] * 150, names, [f"query {i}" for i in range(20)], qrels), queries, docs
 
 
-@pytest.mark.parametrize("engine", ["faiss", "numpy"])
-def test_measures(case, engine, stretched, exact_bounds):
+def test_measures(case, stretched, exact_bounds):
     task, queries, docs = case
-    result = retrieve(task, queries, docs, engine=engine, replicates=50, seed=2)
+    result = retrieve(task, queries, docs, replicates=50, seed=2)
     assert result.query_ids == tuple(name for name in task.query_ids[:18] if name != "q5")
     rows = []
     for name in result.query_ids:
@@ -77,15 +76,14 @@ def test_measures(case, engine, stretched, exact_bounds):
     assert result.each["ndcg@10"][at] == pytest.approx(ndcg_score(gains, similar, k=10))
 
 
-@pytest.mark.parametrize("engine", ["faiss", "numpy"])
-def test_rows_without_a_direction(case, engine, monkeypatch):
+def test_rows_without_a_direction(case, monkeypatch):
     task, queries, docs = case
     docs[3], docs[7, 0], queries[6] = 0, np.nan, 0
-    result = retrieve(task, queries, docs, engine=engine, replicates=20)
+    result = retrieve(task, queries, docs, replicates=20)
     assert (result.lost_docs, result.lost_queries) == (2, 1)
     assert [result.each[name][result.query_ids.index("q6")] for name in MEASURES] == [0, 0, 0, 0]
-    monkeypatch.setattr(module, "_BLOCK", 400)
-    rows, cosines = search(queries, docs, 149, engine=engine)
+    monkeypatch.setattr(module, "_BLOCK", 40)
+    rows, cosines = search(queries, docs, 149)
     assert (rows[:, 148] == -1).all() and np.isnan(cosines[:, 148]).all()
     assert (rows[6] == -1).all() and not np.isin(rows, (3, 7)).any()
     assert (np.diff(cosines[0, :148]) <= 0).all() and sorted(rows[0, :148]) == [*set(range(150)) - {3, 7}]

@@ -98,9 +98,10 @@ def test_retrieval(tiny_model, beir):
     shape_of(rows, "search", ["raw", "center", "whiten shrinkage=0.1", "static mean"])
     assert rows[0].scores["mrr@10"].value == pytest.approx(1.0), "a query is its own document"
     assert rows[1].method.protocol == "transductive" and "1 documents without" in rows[1].note
-    apart = evaluate_retrieval(tiny_model, beir, "center", separate=True, settings=SEARCH)
-    assert "their own repair" in apart[1].note
-    assert apart[1].scores["mrr@10"].value <= 1.0
+    apart = evaluate_retrieval(tiny_model, beir, "center", sides=("together", "separate"), settings=SEARCH)
+    assert [row.method.sides for row in apart] == ["", "together", "separate"]
+    assert "their own repair" in apart[2].note and apart[1].scores == rows[1].scores
+    assert apart[2].scores["mrr@10"].value <= 1.0
     inductive = evaluate_retrieval(tiny_model, beir, "center@inductive", settings=replace(FEW, fit_on=texts_of(30)))
     assert inductive[1].method.fitted_on == "30 texts"
 

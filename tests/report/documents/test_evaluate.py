@@ -19,7 +19,16 @@ from uncone.analysis.intervals.correlation import Aggregated, Correlation
 from uncone.analysis.intervals.resampling import Score
 from uncone.analysis.measures.finding import Level
 from uncone.errors import MissingPackageError, OptionError
-from uncone.evaluation.table import Cell, EvaluationTable, Method, Row, TaskRow
+from uncone.evaluation.table import (
+    Cell,
+    EvaluationTable,
+    HubDocument,
+    Hubs,
+    Method,
+    MethodHubs,
+    Row,
+    TaskRow,
+)
 from uncone.report.charts.model import Forest, Heatmap, Points
 from uncone.report.document import Facts, Fold, Notes, Table, Tabs
 from uncone.report.documents.evaluate import COLUMNS, Evaluated
@@ -187,6 +196,47 @@ def holes():
     return Evaluated(EvaluationTable("m", sets, [raw, flat, replace(gone, cells=gone.cells[:1], average=None)]))
 
 
+def searched():
+    """A search among given vectors: one repair that helps when each side has its own, and a hub that never answers."""
+    scores = {"together": 0.41, "separate": 0.47}
+    raw = TaskRow(
+        "qrels.tsv",
+        Method("raw", layer="", pooling="", level="vector"),
+        {"ndcg@10": Score(0.42, 0.39, 0.45, 225)},
+        {},
+        0.1,
+    )
+    rows = [
+        TaskRow(
+            "qrels.tsv",
+            Method("center", "center", {}, "", "", "vector", "transductive", fitted_on="docs.npy", sides=sides),
+            {"ndcg@10": Score(value, value - 0.03, value + 0.03, 225)},
+            {"ndcg@10": apart(value - 0.42)},
+            0.1,
+        )
+        for sides, value in scores.items()
+    ]
+    documents = [
+        HubDocument(7, "D-7", "everything | about *everything*", 40, 0, 0),
+        HubDocument(3, "D-3", "", 12, 2, 5),
+    ]
+    methods = [MethodHubs(row.method, 2 - at, 0.02, 40 - at) for at, row in enumerate([raw, *rows])]
+    hubs = Hubs("qrels.tsv", 10, 12, 225, 1400, documents, methods)
+    facts = {"rows": 1400, "dim": 384, "seed": 0, "sides": "both", "ties": "by row"}
+    notes = ["3 of 228 queries have no relevant document and were left out."]
+    return Evaluated(EvaluationTable("docs.npy", [], [], [raw, *rows], notes=notes, provenance=facts, hubs=hubs))
+
+
+def test_a_search_says_which_repair_helps_and_which_document_is_everywhere():
+    result = searched()
+    assert result.helps and result.headline.startswith("center (separate) helps: nDCG@10 is 5.0 points above raw")
+    assert "relevant to none of them" in " ".join(result.lines())
+    left = replace(result.table, tasks=result.table.tasks[:2])
+    assert Evaluated(left).headline.startswith("Leave it alone: raw vectors reach 42.0 nDCG@10")
+    empty = replace(result.table, hubs=replace(result.table.hubs, documents=[]))
+    assert "no document stands in the top 10 of 12 or more queries" in Evaluated(empty).to_markdown()
+
+
 def evil():
     sets = (EVIL, "b")
     raw = row_of("raw", (0.3, 0.4), datasets=sets, layer=EVIL, note=EVIL)
@@ -200,7 +250,15 @@ def evil():
     return Evaluated(table)
 
 
-EVERY = {"tiny": tiny, "healthy": healthy, "one": one_set, "many": many, "holes": holes, "evil": evil}
+EVERY = {
+    "tiny": tiny,
+    "healthy": healthy,
+    "one": one_set,
+    "many": many,
+    "holes": holes,
+    "evil": evil,
+    "search": searched,
+}
 
 
 @pytest.fixture(params=EVERY.values(), ids=EVERY)
@@ -232,7 +290,7 @@ def tables_of(result):
     return found
 
 
-@pytest.mark.parametrize("name", ["tiny", "healthy", "one", "holes"])
+@pytest.mark.parametrize("name", ["tiny", "healthy", "one", "holes", "search"])
 def test_wording(name):
     made = EVERY[name]()
     assert_wording(f"evaluate_{name}", made)

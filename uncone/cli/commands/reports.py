@@ -246,7 +246,10 @@ def calibrate(
 
 
 def evaluate(
-    model: Annotated[str, Parameter(help="A model folder, a name on the hub, or a file of word vectors.")],
+    model: Annotated[
+        str | None,
+        Parameter(help="A model folder, a name on the hub, or a file of word vectors. Leave it out with --vectors."),
+    ] = None,
     /,
     *,
     options: EvaluateOptions,
@@ -258,11 +261,15 @@ def evaluate(
     """
     # The file of a task follows its colon.
     files = [*options.tasks, *(task.partition(":")[2] for task in options.tasks)]
-    check_outputs(output, [model, options.fit_on, *(options.datasets or ()), *options.methods, *filter(None, files)])
+    files += [options.vectors, options.queries, options.qrels, options.pairs, options.ids, options.query_ids]
+    files += [options.text, options.fit_on]
+    check_outputs(output, [model, *(options.datasets or ()), *options.methods, *filter(None, files)])
     from uncone.verbs.evaluate import evaluate as run
 
     if output.suite is not None or output.out is not None:
-        return _suite(model, options, output)
+        output.check_suite(options)
+        options.check_model(model)
+        return _suite(str(model), options, output)
     with progress_bar("done") as progress:
         result = run(model, options=options, progress=progress)
     return deliver(result, output, {} if output.csv is None else {output.csv: result.to_csv()})
@@ -270,7 +277,6 @@ def evaluate(
 
 def _suite(model: str, options: EvaluateOptions, output: EvaluateOutput) -> int:
     """Every table of the papers, one after the other."""
-    output.check_suite(options)
     assert output.out is not None
     from uncone.verbs.evaluate import reproduce
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from uncone.data.storage.path import path_of
-from uncone.data.tables.fields import finite_number
-from uncone.data.tables.lines import tabbed_lines
 from uncone.data.tables.read import JsonTable
 from uncone.data.tasks.locate import data_folder, first_file
+from uncone.data.tasks.qrels import read_judgments, relevant_grades
 from uncone.errors import FormatError, MissingSourceError
 
 __all__ = ["RetrievalTask", "open_retrieval"]
@@ -23,6 +22,8 @@ _JUDGMENTS = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv")
 class RetrievalTask:
     """Documents and queries by their ids, and for each query how relevant the documents judged for it are.
 
+    A document is relevant from the grade `relevant` on.
+
     Raises:
         FormatError: an id is given twice, or no query has a relevant document.
     """
@@ -33,6 +34,7 @@ class RetrievalTask:
     query_ids: Sequence[str]
     queries: Sequence[str]
     qrels: Mapping[str, Mapping[str, int]]
+    relevant: int = 1
 
     def __post_init__(self) -> None:
         for role, ids in (("document", self.doc_ids), ("query", self.query_ids)):
@@ -41,10 +43,17 @@ class RetrievalTask:
                 twice = next(text_id for text_id in ids if text_id in earlier or earlier.add(text_id))  # type: ignore[func-returns-value]
                 raise FormatError(f"{self.name}: the {role} {twice!r} occurs twice. Ids must be unique.")
         docs, queries = set(self.doc_ids), set(self.query_ids)
-        if not any(query in queries and docs & set(_relevant(grades)) for query, grades in self.qrels.items()):
+        if not any(
+            query in queries and not docs.isdisjoint(relevant_grades(grades, self.relevant))
+            for query, grades in self.qrels.items()
+        ):
             raise FormatError(
                 f"{self.name}: no query has a relevant document. Do the ids in the judgments match the others?"
             )
+
+    def gains(self, query: str) -> dict[str, int]:
+        """The documents that are relevant for a query, with their grades."""
+        return relevant_grades(self.qrels.get(query, {}), self.relevant)
 
     @property
     def empty(self) -> int:
@@ -58,19 +67,12 @@ class RetrievalTask:
         return sum(doc not in docs or query not in queries for query, grades in self.qrels.items() for doc in grades)
 
 
-def _relevant(grades: Mapping[str, int]) -> list[str]:
-    """The documents that were judged relevant: above 0.
-
-    >>> _relevant({"a": 2, "b": 0})
-    ['a']
-    """
-    return [doc for doc, score in grades.items() if score > 0]
-
-
-def open_retrieval(folder: str | os.PathLike[str], data: str | os.PathLike[str] | None = None) -> RetrievalTask:
+def open_retrieval(
+    folder: str | os.PathLike[str], data: str | os.PathLike[str] | None = None, relevant: int = 1
+) -> RetrievalTask:
     """A folder with corpus.jsonl, queries.jsonl and qrels.tsv or qrels/test.tsv; also by its name in the data folder.
 
-    A document is its title and its text, with a space between them.
+    A document is its title and its text, with a space between them. It is relevant from the grade `relevant` on.
 
     Raises:
         MissingSourceError: there is no such folder, or a file is missing in it.
@@ -95,7 +97,7 @@ def open_retrieval(folder: str | os.PathLike[str], data: str | os.PathLike[str] 
         )
     doc_ids, docs = _texts(place_of_task / "corpus.jsonl")
     query_ids, queries = _texts(place_of_task / "queries.jsonl")
-    return RetrievalTask(place_of_task.name, doc_ids, docs, query_ids, queries, _judgments(judgments))
+    return RetrievalTask(place_of_task.name, doc_ids, docs, query_ids, queries, read_judgments(judgments), relevant)
 
 
 def _texts(path: Path) -> tuple[list[str], list[str]]:
@@ -105,19 +107,3 @@ def _texts(path: Path) -> tuple[list[str], list[str]]:
     # Titles are left out where there is none, row by row.
     titles = [str(row.get("title") or "").strip() for block in table.blocks() for row in block.objects]
     return ids, [f"{title} {text}".strip() if title else text for title, text in zip(titles, texts, strict=True)]
-
-
-def _judgments(path: Path) -> dict[str, dict[str, int]]:
-    """Query, document, score with a header as BEIR writes it; or query, 0, document, score as TREC does."""
-    qrels: dict[str, dict[str, int]] = {}
-    for line, fields in tabbed_lines(path, ("query-id", "corpus-id", "score"), more=True):
-        if line == 1 and not fields[-1].strip().lstrip("-").isdecimal():
-            continue
-        query, doc, score = (fields[0], fields[2], fields[3]) if len(fields) == 4 else fields[:3]
-        if len(fields) > 4:
-            raise FormatError(f"{path}, line {line}: {len(fields)} columns; we need query-id, corpus-id, score.")
-        number = finite_number(score, f"{path}, line {line}")
-        if not number.is_integer():
-            raise FormatError(f"{path}, line {line}: the score {score.strip()} is not a whole number.")
-        qrels.setdefault(query, {})[doc] = int(number)
-    return qrels

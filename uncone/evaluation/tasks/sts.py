@@ -24,7 +24,7 @@ from uncone.evaluation.spaces import Settings
 from uncone.evaluation.table import Cell, EvaluationTable, Method, Row
 from uncone.evaluation.tasks.positives import alignments, sampled_uniformity
 
-__all__ = ["Contender", "compare_contenders", "evaluate_sts", "isotropy"]
+__all__ = ["Contender", "compare_contenders", "evaluate_sts", "isotropy", "score_methods"]
 
 
 def evaluate_sts(
@@ -57,6 +57,20 @@ def evaluate_sts(
         raise OptionError(f"No dataset is named. There are {', '.join(STS)}, and files of pairs.")
     every = list(dict.fromkeys(text for task in tasks for text in task.texts))
     benches, candidates = prepare(model, every, methods, settings)
+    name = model.name if isinstance(model, Encoder) else os.fspath(model)
+    return _table(name, tasks, benches, candidates)
+
+
+def score_methods(name: str, task: PairTask, fits: Fits, methods: Sequence[Method]) -> EvaluationTable:
+    """The table of methods, the raw vectors first, on one set of pairs of a space that is open already."""
+    return _table(name, [_Pairs(task)], [fits], methods)
+
+
+def _table(
+    name: str, tasks: Sequence[_Pairs], benches: Sequence[Fits], candidates: Sequence[Method]
+) -> EvaluationTable:
+    settings = benches[0].settings
+    every = list(dict.fromkeys(text for task in tasks for text in task.texts))
     total = len(benches) * sum(len(benches[0].seeds(method)) for method in candidates)
     units = _joint_units(tasks)
     rows, notes = [], [units.note] if units.note else []
@@ -82,7 +96,6 @@ def evaluate_sts(
         "independent_pairs": units.independent,
         **versions(),
     }
-    name = model.name if isinstance(model, Encoder) else os.fspath(model)
     return EvaluationTable(name, [task.name for task in tasks], rows, notes=notes, provenance=provenance)
 
 

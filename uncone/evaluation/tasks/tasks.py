@@ -23,7 +23,7 @@ from uncone.data.tasks.sts import PairTask, open_pairs
 from uncone.data.tasks.words import WicTask, WordPairs, open_wic, open_word_pairs
 from uncone.encoders.encoder import Encoder
 from uncone.errors import FormatError, OptionError, RepairError
-from uncone.evaluation.methods import Fits, parse_methods, prepare, standard_methods, with_raw
+from uncone.evaluation.methods import Fits, parse_methods, prepare, standard_methods, with_raw, with_sides
 from uncone.evaluation.spaces import Sentences, Settings, Tokens
 from uncone.evaluation.table import Method, TaskRow, TaskScores
 from uncone.evaluation.tasks.classify import classify, cross_classify
@@ -32,25 +32,29 @@ from uncone.evaluation.tasks.sts import isotropy
 from uncone.evaluation.tasks.words import Senses, same_sense, word_similarity
 
 __all__ = [
+    "APART",
     "LINEAR",
+    "TaskResult",
     "evaluate_labeled",
     "evaluate_pairs",
     "evaluate_retrieval",
     "evaluate_wic",
     "evaluate_words",
+    "pair_judge",
+    "task_rows",
 ]
 
 LINEAR = (
     "A linear classifier can undo an invertible linear repair by its weights: differences come from regularization."
 )
 
-_APART = "Queries have their own repair. A repair that rotates the space misaligns queries and documents."
+APART = "Queries have their own repair. A repair that rotates the space misaligns queries and documents."
 
 _Model = str | os.PathLike[str] | Encoder
 _Methods = str | Iterable[str | Method] | None
 
 
-class _Result(NamedTuple):
+class TaskResult(NamedTuple):
     """A method with one seed: its figures, the IsoScore of the vectors, and a note for the reader."""
 
     figures: TaskScores
@@ -79,7 +83,7 @@ def evaluate_labeled(
     units = item_units(texts)
     sampling: dict[str, Any] = {"replicates": settings.replicates, "seed": settings.seed, "units": units}
 
-    def judge(fits: Fits, method: Method, seed: int) -> _Result:
+    def judge(fits: Fits, method: Method, seed: int) -> TaskResult:
         vectors, note = fits.vectors(method, seed, every, task.name)
         own = _rows_of(texts, every, vectors)
         if learned is None:
@@ -87,7 +91,7 @@ def evaluate_labeled(
         else:
             figures = classify(_rows_of(train_texts, every, vectors), learned.labels, own, task.labels, **sampling)
         notes = [LINEAR, note, "" if figures.converged else "The regression did not converge."]
-        return _Result(figures, isotropy(own)[0], " ".join(filter(None, notes)))
+        return TaskResult(figures, isotropy(own)[0], " ".join(filter(None, notes)))
 
     return _evaluate(task.name, model, every, methods, settings, judge)
 
@@ -97,28 +101,30 @@ def evaluate_retrieval(
     folder: str | os.PathLike[str] | RetrievalTask,
     methods: _Methods = None,
     *,
-    separate: bool = False,
+    sides: Sequence[str] = ("together",),
+    relevant: int = 1,
     settings: Settings | None = None,
 ) -> list[TaskRow]:
     """nDCG@10, recall@10, recall@100 and MRR@10 of exact search by cosine.
 
-    A transductive method is fitted on the documents, which a search has anyway, and used on the queries too; with
-    `separate`, queries have a repair of their own, fitted on them. By default methods are transductive.
+    A transductive method is fitted on the documents, which a search has anyway, and used on the queries too; with the
+    `sides` separate, queries have a repair of their own, fitted on them. By default methods are transductive. A
+    document is relevant from the grade `relevant` on.
     """
     settings = settings or Settings(fit_on=(), protocols=("transductive",))
-    task = folder if isinstance(folder, RetrievalTask) else open_retrieval(folder, settings.data)
+    task = folder if isinstance(folder, RetrievalTask) else open_retrieval(folder, settings.data, relevant)
     docs, queries = (list(dict.fromkeys(side)) for side in (task.docs, task.queries))
 
-    def judge(fits: Fits, method: Method, seed: int) -> _Result:
+    def judge(fits: Fits, method: Method, seed: int) -> TaskResult:
         note = ""
         if method.repair == "static":
             doc_vectors, query_vectors = (fits.vectors(method, seed, x, "")[0] for x in (task.docs, task.queries))
         else:
             repair = fits.repair(method, seed, docs, "the documents")
-            own = separate and method.protocol == "transductive"
+            own = method.sides == "separate"
             other = fits.repair(method, seed, queries, "the queries") if own else repair
             doc_vectors, query_vectors = fits.space.vectors(task.docs, repair), fits.space.vectors(task.queries, other)
-            note = "" if repair is None else f"{repair.note_} {_APART if own else ''}".strip()
+            note = "" if repair is None else f"{repair.note_} {APART if own else ''}".strip()
         figures = retrieve(task, query_vectors, doc_vectors, replicates=settings.replicates, seed=settings.seed)
         lost = (
             (figures.lost_docs, "documents without a vector."),
@@ -126,9 +132,9 @@ def evaluate_retrieval(
             (task.unknown, "judgments on documents or queries that are not there."),
         )
         notes = [note, *(f"{count:,} {problem}" for count, problem in lost if count)]
-        return _Result(figures, isotropy(doc_vectors)[0], " ".join(notes).strip())
+        return TaskResult(figures, isotropy(doc_vectors)[0], " ".join(notes).strip())
 
-    return _evaluate(task.name, model, [*task.docs, *task.queries], methods, settings, judge)
+    return _evaluate(task.name, model, [*task.docs, *task.queries], methods, settings, judge, sides)
 
 
 def evaluate_pairs(
@@ -148,18 +154,24 @@ def evaluate_pairs(
     if not task.labeled:
         raise FormatError(f"{task.name} has scores, not labels 0 and 1. Give it with --dataset, for correlations.")
     every = list(dict.fromkeys(text.strip() for side in (task.left, task.right) for text in side))
+    return _evaluate(task.name, model, every, methods, settings, pair_judge(task, every))
+
+
+def pair_judge(task: PairTask, every: Sequence[str]) -> Callable[[Fits, Method, int], TaskResult]:
+    """What judges a method by labeled pairs of the texts `every`."""
     units = pair_units(len(task), (task.left, task.right))
 
-    def judge(fits: Fits, method: Method, seed: int) -> _Result:
+    def judge(fits: Fits, method: Method, seed: int) -> TaskResult:
+        settings = fits.settings
         vectors, note = fits.vectors(method, seed, every, task.name)
         left, right = (_rows_of(side, every, vectors) for side in (task.left, task.right))
         cosines = pair_cosines(left, right)
         labeled = score_pairs(task.scores, cosines, replicates=settings.replicates, seed=settings.seed, units=units)
         scores = {name: getattr(labeled, name) for name in ("roc_auc", "average_precision", "best_f1")}
         figures = TaskScores(scores, labeled.replicates, {}, units.independent)
-        return _Result(figures, isotropy(vectors)[0], labeled.reason or note)
+        return TaskResult(figures, isotropy(vectors)[0], labeled.reason or note)
 
-    return _evaluate(task.name, model, every, methods, settings, judge)
+    return judge
 
 
 def evaluate_wic(
@@ -183,7 +195,7 @@ def evaluate_wic(
     linked = pair_units(len(sentences), ((*test_task.words, *test_task.words), sentences))
     units = linked.select(np.arange(len(test_task)))
 
-    def judge(fits: Fits, method: Method, seed: int) -> _Result:
+    def judge(fits: Fits, method: Method, seed: int) -> TaskResult:
         space = fits.space
         assert isinstance(space, Tokens)
         if method.repair == "static":
@@ -201,7 +213,7 @@ def evaluate_wic(
         words = np.concatenate([np.asarray(test_words.left), np.asarray(test_words.right)])
         lost = f" {figures.lost} words without a vector." if figures.lost else ""
         note = f"{'' if repair is None else repair.note_}{lost}".strip()
-        return _Result(figures, isotropy(words)[0], note)
+        return TaskResult(figures, isotropy(words)[0], note)
 
     return _evaluate(test_task.name, model, every, methods, settings, judge)
 
@@ -230,13 +242,13 @@ def evaluate_words(
     candidates = with_raw([replace(method, protocol="inductive") for method in listed])
     fits = Fits(space, os.fspath(vectors), replace(settings, fit_on=vectors), words)
 
-    def judge(fits: Fits, method: Method, seed: int) -> _Result:
+    def judge(fits: Fits, method: Method, seed: int) -> TaskResult:
         rows, note = fits.vectors(method, seed, words, "the words")
         figures = word_similarity(task, words, rows, replicates=settings.replicates, seed=settings.seed)
         out = f" {figures.left_out} pairs left out." if figures.left_out else ""
-        return _Result(figures, isotropy(rows)[0], figures.reason or f"{note}{out}".strip())
+        return TaskResult(figures, isotropy(rows)[0], figures.reason or f"{note}{out}".strip())
 
-    return _rows(task.name, fits, candidates, judge)
+    return task_rows(task.name, fits, candidates, judge)
 
 
 def _static_rows(path: str | os.PathLike[str], most: int | None) -> tuple[list[str], Matrix]:
@@ -260,17 +272,19 @@ def _evaluate(
     texts: Sequence[str],
     methods: _Methods,
     settings: Settings,
-    judge: Callable[[Fits, Method, int], _Result],
+    judge: Callable[[Fits, Method, int], TaskResult],
+    sides: Sequence[str] = (),
 ) -> list[TaskRow]:
     benches, candidates = prepare(model, texts, methods, settings)
-    return [row for fits in benches for row in _rows(task, fits, candidates, judge)]
+    candidates = with_sides(candidates, sides) if sides else candidates
+    return [row for fits in benches for row in task_rows(task, fits, candidates, judge)]
 
 
-def _rows(
-    task: str, fits: Fits, methods: Sequence[Method], judge: Callable[[Fits, Method, int], _Result]
+def task_rows(
+    task: str, fits: Fits, methods: Sequence[Method], judge: Callable[[Fits, Method, int], TaskResult]
 ) -> list[TaskRow]:
     """Every method under its seeds, with its differences from the raw vectors, which come first."""
-    results: list[list[_Result]] = []
+    results: list[list[TaskResult]] = []
     failed: dict[int, str] = {}
     for at, method in enumerate(methods):
         try:

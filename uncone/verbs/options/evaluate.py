@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from uncone.errors import OptionError
 from uncone.verbs.options.fix import LEVEL, LEVEL_DEFAULT, LEVEL_HELP
 from uncone.verbs.options.option import among, at_least, option
-from uncone.verbs.options.shared import LoadingOptions, OutputOptions, PoolingOptions, SeedOptions
+from uncone.verbs.options.shared import LoadingOptions, OutputOptions, PairOptions, PoolingOptions, SeedOptions
 
 __all__ = ["EvaluateOptions", "EvaluateOutput"]
 
@@ -29,7 +29,67 @@ class _Layers(LoadingOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateOptions(SeedOptions, PoolingOptions, _Layers):
+class _JudgedVectors(PairOptions):
+    """Vectors that are there already, and what people say of them: relevance judgments of a search, or pairs."""
+
+    GROUP = "Vectors"
+
+    vectors: Any = option(
+        None,
+        "Vectors to evaluate without a model, with --queries and --qrels or with --pairs: any source of check.",
+    )
+    queries: Any = option(None, "Vectors of queries that search --vectors.", needs="vectors")
+    qrels: Any = option(
+        None,
+        "Relevance judgments: query, document, grade below a header (BEIR); or query, 0, document, grade (TREC).",
+        needs="queries",
+    )
+    pairs: Any = option(
+        None,
+        "Pairs of --vectors: a table of two row numbers or ids and a score, or a label 0/1.",
+        needs="vectors",
+        group="Vectors",
+    )
+    left: str | None = option(None, "Column of --pairs with the first row or id.", needs="pairs", group="Vectors")
+    right: str | None = option(None, "Column of --pairs with the second row or id.", needs="pairs", group="Vectors")
+    score: str | None = option(None, "Column of --pairs with the score or label.", needs="pairs")
+    ids: Any = option(
+        None,
+        "Column of --vectors (or file with a line per vector) with the ids that the judgments or pairs use.",
+        flag="--id",
+        default_text="row numbers, from 0",
+        needs="vectors",
+    )
+    query_ids: Any = option(
+        None,
+        "Column of --queries (or file with a line per vector) with their ids.",
+        flag="--query-id",
+        default_text="row numbers, from 0",
+        needs="queries",
+    )
+    text: Any = option(
+        None, "Column of --vectors (or file with a line per vector) with texts, to show beside ids.", needs="vectors"
+    )
+    column: str | None = option(None, "Column, field or array that holds the vectors.", needs="vectors")
+    tensor: str | None = option(None, "Tensor of a .safetensors file that holds the vectors.", needs="vectors")
+
+    def _requirement(self, name: str) -> str:
+        return super()._requirement(name) if name == "pairs" else f"needs {self.flag(name)}: name it too."
+
+    def check(self) -> None:
+        """Refuse vectors without judgments or pairs, or with both."""
+        if self.vectors is not None:
+            if (self.qrels is None) == (self.pairs is None):
+                raise OptionError(
+                    "Vectors are evaluated with --queries and --qrels, or with --pairs: name one of them."
+                )
+            if self.pairs is not None and self.queries is not None:
+                raise OptionError("--pairs names rows of --vectors: leave --queries out.")
+        super().check()
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions(_JudgedVectors, SeedOptions, PoolingOptions, _Layers):
     """What `evaluate` takes."""
 
     GROUP = "Evaluation"
@@ -44,7 +104,7 @@ class EvaluateOptions(SeedOptions, PoolingOptions, _Layers):
     methods: Any = option(
         (),
         "Repairs to compare, such as raw,center,droptop:k=15,clustered:k=27;p=0,droptop+whiten,my/repair/,static.",
-        default_text="those in the literature",
+        default_text="those in the literature; with --vectors, the linear ones",
     )
     tasks: Sequence[str] = option(
         (),
@@ -52,8 +112,17 @@ class EvaluateOptions(SeedOptions, PoolingOptions, _Layers):
         "queries.jsonl, qrels.tsv).",
         flag="--task",
     )
-    separate: bool = option(False, "Retrieval: fit a separate repair on the queries.")
-    fit_on: Any = option("snli", "Texts to fit methods on: a corpus, a file, or train (of STS-B and SICK).")
+    sides: str = option(
+        "together",
+        "Retrieval: repair queries as the documents, by a separate repair fitted on the queries, or compare both.",
+        rule=among("together", "separate", "both"),
+    )
+    relevant: int = option(1, "Retrieval: the smallest grade that counts as relevant.", rule=at_least(1))
+    fit_on: Any = option(
+        "snli",
+        "Texts to fit methods on: a corpus, a file, or train (of STS-B and SICK). With --vectors, other vectors.",
+        default_text="snli; --vectors themselves",
+    )
     protocols: Sequence[str] = option(
         ("inductive",),
         "Fit on --fit-on (inductive) or on the scored texts themselves (transductive).",
@@ -67,6 +136,35 @@ class EvaluateOptions(SeedOptions, PoolingOptions, _Layers):
     data: str | os.PathLike[str] | None = option(
         None, "Folder with the named corpora and datasets.", default_text="$UNCONE_DATA"
     )
+
+    NOT_FOR_VECTORS: ClassVar[tuple[str, ...]] = (
+        *("datasets", "tasks", "layer", "pooling", "prompt", "cache", "protocols", "level", "published", "gmm", "data"),
+        *LoadingOptions.field_names(),
+    )
+    """Options that mean nothing without a model."""
+
+    @property
+    def both_sides(self) -> tuple[str, ...]:
+        """The choices of sides to compare."""
+        return ("together", "separate") if self.sides == "both" else (self.sides,)
+
+    def check_model(self, model: object) -> None:
+        """Refuse a model beside vectors, and options of models; and neither of them."""
+        if self.vectors is None:
+            if model is None:
+                raise OptionError(
+                    "Name a model, or vectors with --vectors and their --queries and --qrels, or --pairs."
+                )
+            return
+        if model is not None:
+            raise OptionError("--vectors are evaluated without a model: leave the model out, or leave --vectors out.")
+        wrong = next((name for name in self.NOT_FOR_VECTORS if self.is_given(name)), None)
+        wrong = "sides" if wrong is None and self.pairs is not None and self.is_given("sides") else wrong
+        if wrong is not None:
+            need = "for --queries" if wrong == "sides" else "for a model"
+            raise OptionError(
+                f"{self.flag(wrong)} is {need}, not for {'--pairs' if wrong == 'sides' else '--vectors'}."
+            )
 
     @property
     def layers(self) -> Any:  # noqa: ANN401 - one layer, or several
@@ -93,7 +191,7 @@ class EvaluateOutput(OutputOptions):
             raise OptionError(
                 "--suite papers needs a folder for its tables, and --out is only for it: --suite papers --out tables."
             )
-        own = ("datasets", "tasks", "methods", "protocols", "layer", "pooling", "separate", "level", "seeds")
+        own = ("vectors", "datasets", "tasks", "methods", "protocols", "layer", "pooling", "sides", "level", "seeds")
         wrong = [options.flag(name) for name in own if options.is_given(name)]
         others = [name for name in self.field_names() if name not in ("html", "suite", "out")]
         wrong += [self.flag(name) for name in others if self.is_given(name)]

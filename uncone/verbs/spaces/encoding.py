@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from uncone.errors import FormatError
+
 if TYPE_CHECKING:
-    from uncone.data.batch import Matrix
+    from uncone.data.batch import IntVector, Matrix
     from uncone.data.source import Source
     from uncone.data.texts.texts import TextSource
     from uncone.encoders.open import Loading
@@ -21,11 +23,13 @@ __all__ = [
     "Progress",
     "encoded",
     "encoded_like",
+    "gather_rows",
     "is_paragraphs",
     "open_space",
     "open_texts_of",
     "pooling_of",
     "read_vectors",
+    "row_count",
 ]
 
 WHOLE = "all modules"
@@ -134,6 +138,33 @@ def read_vectors(source: Source, rows: int, step: str, progress: Progress | None
             progress(step, last - first, rows)
         first = last
     return vectors
+
+
+def row_count(source: Source) -> int:
+    """The number of vectors of a source, which may have to be read for it."""
+    return source.rows if source.rows is not None else sum(len(part.vectors) for part in source.read())
+
+
+def gather_rows(source: Source, rows: IntVector, progress: Progress | None = None) -> Matrix:
+    """Some vectors of a stream (n, d), in the order of `rows`, with repeats.
+
+    Raises:
+        FormatError: there is no such row.
+    """
+    import numpy as np
+
+    distinct, places = np.unique(rows, return_inverse=True)
+    vectors: Matrix = np.full((len(distinct), source.dim), np.nan, np.float32)
+    first = 0
+    for part in source.read():
+        inside = slice(*np.searchsorted(distinct, [first, first + len(part.vectors)]).tolist())
+        vectors[inside] = np.asarray(part.vectors)[distinct[inside] - first]
+        first += len(part.vectors)
+        if progress is not None:
+            progress("labeled pairs", len(part.vectors), source.rows)
+    if first <= (distinct[-1] if len(distinct) else -1):
+        raise FormatError(f"{source.name} has {first:,} rows, but a pair names row {distinct[-1]:,}.")
+    return np.asarray(vectors[places])
 
 
 def is_paragraphs(source: TextSource) -> bool:

@@ -393,13 +393,17 @@ class SpaceOpener:
         share = f"{len(blank):,} of {count(len(names), 'row')}"
         return names, [f"{share} in {column} name no document; each of these counts as one of its own."]
 
+    def labeled(self, source: Any, column: str) -> Source:  # noqa: ANN401 - as for space
+        """The vectors of a source with a name of each row as its label: a column, or a file with a line per row."""
+        return open_source(source, replace(self._options(source), label=column))
+
     def _names(self, source: Any, column: str) -> list[str]:  # noqa: ANN401 - as for space
         if self.encoding is not None:
             limit = self.encoding.limit
             rows = self._texts(source, column).read()
             return [label or "" for number, _, label in rows if limit is None or number < limit]
         names: list[str] = []
-        for part in open_source(source, replace(self._options(source), label=column)).read():
+        for part in self.labeled(source, column).read():
             if part.labels is None:
                 raise OptionError(
                     f"{source} has no row names in {column!r}. Name a column, or a file with one name per line."

@@ -16,6 +16,7 @@ from uncone.report.charts.files import csv_text
 from uncone.report.document import Block, Document, Facts, Fold, Notes, Section, Sentences, Tabs, Verdict, present
 from uncone.report.documents.evaluate import charts, tables
 from uncone.report.documents.evaluate import sentences as say
+from uncone.report.documents.evaluate.hubs import hub_lines, hub_section
 from uncone.report.documents.evaluate.scores import AGGREGATIONS, Scores
 from uncone.report.result import Result
 from uncone.report.text import provenance_facts
@@ -61,11 +62,11 @@ class Evaluated(Result):
     @property
     def helps(self) -> bool:
         """Whether a method gains a point or more on average, proven, over the raw vectors of every layer tried."""
-        return say.recommended(self._scores) is not None
+        return say.recommended(self._scores) is not None or say.recommended_task(self._scores) is not None
 
     def lines(self) -> list[str]:
         """The findings, in sentences written from the numbers."""
-        return say.sentences(self._scores)
+        return [*say.sentences(self._scores), *(hub_lines(self.table.hubs) if self.table.hubs is not None else [])]
 
     def _values(self) -> dict[str, Any]:
         table = self.table
@@ -84,6 +85,7 @@ class Evaluated(Result):
             "published": table.published,
             "notes": table.notes,
             "provenance": table.provenance,
+            "hubs": table.hubs,
         }
 
     def document(self, digits: int = 1) -> Document:
@@ -92,12 +94,16 @@ class Evaluated(Result):
         level = Level.HEALTHY if self.helps else Level.NOTE
         verdict = Verdict(self.headline, level, self.lines(), bulleted=True, marked=self.helps)
         score_sections = _score_sections(scores, digits) if table.rows and table.datasets else []
-        sections = [*score_sections, *_task_sections(scores), *_closing(scores)]
+        hubs = [] if table.hubs is None else [hub_section(table.hubs)]
+        sections = [*score_sections, *_task_sections(scores), *hubs, *_closing(scores)]
         parts = [count(len(table.rows), "row")] if table.rows else []
         if table.datasets:
             pairs = sum(map(scores.pairs, table.datasets))
             parts.append(f"{count(len(table.datasets), 'dataset')}, {count(pairs, 'pair')}")
-        parts += [count(len(scores.tasks), "other task" if table.datasets else "task")] if scores.tasks else []
+        if table.hubs is not None:
+            parts.append(f"{table.hubs.docs:,} documents, {table.hubs.queries:,} queries")
+        elif scores.tasks:
+            parts.append(count(len(scores.tasks), "other task" if table.datasets else "task"))
         return Document(verdict.headline, table.model, " · ".join(parts), [verdict], sections)
 
     def to_latex(self, aggregation: Aggregation | None = None) -> str:
@@ -225,7 +231,8 @@ def _task_sections(scores: Scores) -> list[Section]:
 def _closing(scores: Scores) -> list[Section]:
     table = scores.table
     notes = Notes([*say.missing_scores(scores), *filter(None, table.notes)])
-    facts = [("model", table.model), *provenance_facts(table.provenance)]
+    kind = "model" if table.hubs is None and "dim" not in table.provenance else "vectors"
+    facts = [(kind, table.model), *provenance_facts(table.provenance)]
     facts += [(f"published: {row.method.name}", row.note) for row in table.published if row.note]
     sections = [Section("Notes", [notes], brief=[notes])] if notes.lines else []
     return [*sections, Section("Provenance", [Facts(facts)])]

@@ -158,7 +158,8 @@ def protocol(method: Method) -> str:
     if method.protocol == "raw":
         return "nothing fitted"
     if method.protocol == "transductive":
-        return "transductive: fitted on the evaluated texts"
+        corpus = method.fitted_on if method.level == "vector" else "the evaluated texts"
+        return f"transductive: fitted on {corpus}"
     return f"{method.protocol}: fitted on {method.fitted_on}" if method.fitted_on else method.protocol
 
 
@@ -228,7 +229,14 @@ def labels(methods: Sequence[Method]) -> list[str]:
     >>> labels([Method("raw"), Method("whiten", protocol="inductive"), Method("whiten", protocol="transductive")])
     ['raw', 'whiten (inductive)', 'whiten (transductive)']
     """
-    forms = {"layer": "layer {}", "pooling": "{} pooling", "protocol": "{}", "fitted_on": "on {}", "level": "{} level"}
+    forms = {
+        "layer": "layer {}",
+        "pooling": "{} pooling",
+        "sides": "{}",
+        "protocol": "{}",
+        "fitted_on": "on {}",
+        "level": "{} level",
+    }
     parts = [[method.name] for method in methods]
     for name, form in forms.items():
         values = [str(getattr(method, name)) for method in methods]

@@ -8,9 +8,9 @@ from uncone.analysis.number_format import count
 from uncone.evaluation.table import Row, TaskRow
 from uncone.report.documents.evaluate.scores import Scores, certainty, difference_text, points, signed_points, trend
 from uncone.report.documents.evaluate.tables import measure_title
-from uncone.report.text import listed
+from uncone.report.text import capitalized, listed
 
-__all__ = ["headline", "missing_scores", "recommended", "sentences"]
+__all__ = ["headline", "missing_scores", "recommended", "recommended_task", "sentences"]
 
 WORTH = 0.01
 """A point: what a repair has to gain to be worth its trouble."""
@@ -23,6 +23,51 @@ def recommended(scores: Scores) -> Row | None:
     return None if top is None or (raw is not None and scores.gap(top, raw) <= 0) else top
 
 
+def recommended_task(scores: Scores) -> tuple[str, TaskRow] | None:
+    """The best method of the only task, if its gain by the first measure is proven and a point or more."""
+    if len(scores.tasks) != 1 or scores.table.rows:
+        return None
+    (entries,) = scores.tasks.values()
+    measure = _first_measure(entries)
+    gains = [
+        (difference.value, name, row)
+        for name, row in entries.items()
+        if (difference := row.differences.get(measure)) is not None
+        and difference.value is not None
+        and trend(difference) > 0
+        and difference.value >= WORTH
+    ]
+    return max(gains, key=lambda gain: gain[0])[1:] if gains else None
+
+
+def _first_measure(entries: Mapping[str, TaskRow]) -> str:
+    return next((name for row in entries.values() for name in row.scores), "")
+
+
+def _task_headline(scores: Scores) -> str:
+    """Whether a repair helps at the only task; nothing if there are several tasks, or several raw spaces."""
+    raw = [row for entries in scores.tasks.values() for row in entries.values() if not row.method.repair]
+    if len(scores.tasks) != 1 or len(raw) != 1:
+        return ""
+    ((task, entries),) = scores.tasks.items()
+    measure = _first_measure(entries)
+    title, choice = measure_title(measure), recommended_task(scores)
+    if choice is not None:
+        name, row = choice
+        gain = row.differences[measure]
+        return (
+            f"{name} helps: {title} is {points(gain.value)} points above raw vectors on {task}, "
+            f"{certainty(True, gain.units, 'item')}."
+        )
+    score = raw[0].scores.get(measure)
+    if score is None or score.value is None:
+        return ""
+    start = f"raw vectors reach {points(score.value)} {title} on {task}"
+    if len(entries) == 1:
+        return f"{capitalized(start)}; no repair was tried."
+    return f"Leave it alone: {start}, and no repair has a proven gain of a point or more."
+
+
 def headline(scores: Scores) -> str:
     """Whether a repair helps here."""
     choice, top = recommended(scores), scores.best(scores.table.rows)
@@ -33,7 +78,7 @@ def headline(scores: Scores) -> str:
         )
     if top is None:
         if scores.tasks and not scores.table.rows:
-            return f"{count(len(scores.tasks), 'task')}, no sentence pairs."
+            return _task_headline(scores) or f"{count(len(scores.tasks), 'task')}, no sentence pairs."
         every = "Nothing to recommend: no method has a score on every dataset."
         return every if scores.repaired else "Nothing was measured."
     score = f"{points(scores.average(top))}{_where(scores)}"
@@ -155,9 +200,10 @@ def _proven_losses(scores: Scores) -> list[str]:
 def _protocols(scores: Scores) -> list[str]:
     methods = [row.method for row in scores.table.rows]
     corpora = dict.fromkeys(method.fitted_on for method in methods if method.protocol == "inductive")
+    evaluated = "vectors" if any(method.level == "vector" for method in methods) else "texts"
     fits = {
         "inductive": f"fitted on {listed(list(filter(None, corpora))) or 'another corpus'}.",
-        "transductive": "fitted on the evaluated texts. New texts may score lower.",
+        "transductive": f"fitted on the evaluated {evaluated}. New {evaluated} may score lower.",
     }
     counts = {protocol: sum(method.protocol == protocol for method in methods) for protocol in fits}
     return [

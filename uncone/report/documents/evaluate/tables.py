@@ -13,7 +13,7 @@ from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import cosine, count
 from uncone.evaluation.table import Row as ScoreRow
 from uncone.evaluation.table import TaskRow
-from uncone.evaluation.tasks.tasks import LINEAR
+from uncone.evaluation.tasks.tasks import APART, LINEAR
 from uncone.report.document import Cell, Column, Row, Table, table
 from uncone.report.documents.evaluate import scores as text
 from uncone.report.documents.evaluate.scores import AGGREGATIONS, MARKS, Gain, Scores, correlation, points, trend
@@ -40,6 +40,11 @@ _STARS = (
     "interval excludes zero, on at least 30 independent pairs (pairs that share no text), corrected for the number of "
     "methods."
 )
+_SIDES = {
+    "together": "Together: queries and documents share a repair, fitted on {}.",
+    "separate": "Separate: each side has a repair of its own, fitted on {}. A repair that rotates the space, such as "
+    "whiten (unless rotation=zca), misaligns them.",
+}
 _TITLES = {"macro_f1": "macro F1", "ndcg@10": "nDCG@10", "mrr@10": "MRR@10", "roc_auc": "ROC AUC", "best_f1": "best F1"}
 
 
@@ -267,10 +272,7 @@ def task_table(task: str, entries: Mapping[str, TaskRow], *, brief: bool = False
     best = {name: _best([points(row.scores[name].value) for row in rows if name in row.scores]) for name in measures}
     lines = []
     for label, row in entries.items():
-        note = row.note.replace(LINEAR, "").strip()  # the page says it once, under the table
-        cells: list[str | Cell] = [
-            Cell(label, "" if brief else "; ".join(filter(None, (text.protocol(row.method), note))))
-        ]
+        cells: list[str | Cell] = [Cell(label, "" if brief else _row_note(row))]
         for name in measures:
             score, difference = row.scores.get(name), row.differences.get(name)
             way, value = trend(difference) if brief else 0, "–" if score is None else points(score.value)
@@ -279,9 +281,26 @@ def task_table(task: str, entries: Mapping[str, TaskRow], *, brief: bool = False
             cells += [_difference_cell(difference)] if name in tested else []
         lines.append([*cells, number_text(row.isoscore, cosine)])
     n = max((score.n for row in rows for score in row.scores.values()), default=0)
-    remark = (
+    remarks = [
         "Small print is the 95 % interval. A star marks a proven difference: on at least 30 independent items, "
-        "corrected for the number of methods."
-    )
+        "corrected for the number of methods.",
+        *_vector_remarks(rows),
+    ]
     title = f"{task}, scores x 100, n = {n:,}"
-    return table([*columns, "IsoScore"], lines, title=title, remarks=[] if brief else [remark])
+    return table([*columns, "IsoScore"], lines, title=title, remarks=[] if brief else remarks)
+
+
+def _row_note(row: TaskRow) -> str:
+    """How a method was fitted, and its note, but for what the page says once, under the table."""
+    note = row.note.replace(LINEAR, "").replace(APART, "").strip()
+    if row.method.level != "vector":
+        return "; ".join(filter(None, (text.protocol(row.method), note)))
+    return note if row.method.repair else ""  # that of raw vectors stands among the notes
+
+
+def _vector_remarks(rows: Iterable[TaskRow]) -> list[str]:
+    """What the repairs of given vectors were fitted on, and what the two choices of sides are."""
+    fits = dict.fromkeys(
+        (row.method.sides, row.method.fitted_on) for row in rows if row.method.level == "vector" and row.method.repair
+    )
+    return [_SIDES.get(sides, "Fitted on {}.").format(fitted_on) for sides, fitted_on in fits]
