@@ -22,13 +22,13 @@ __version__: str
 OTHERS = {
     "uncone.data.batch": ["Matrix"],
     "uncone.data.writing.rewrite": ["Rewritten"],
-    "uncone.evaluation.papers": ["PaperTable"],
     "uncone.evaluation.prescription": ["Prescription"],
     "uncone.evaluation.table": ["Method"],
     "uncone.exports.export": ["Exported"],
     "uncone.repairs.repair": ["Repair"],
     "uncone.report.documents.demo": ["Demo"],
     "uncone.report.documents.evaluate": ["Evaluated"],
+    "uncone.report.documents.evaluate.papers": ["PaperTables"],
     "uncone.verbs.encode": ["Encoded"],
 }
 """Names in signatures that are not public, by their modules."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from uncone.analysis.intervals.bootstrap import Difference
 from uncone.analysis.intervals.correlation import Aggregated
 from uncone.analysis.intervals.resampling import Score
+from uncone.analysis.spectrum.isotropy import PartitionIsotropy
 
 __all__ = ["Cell", "EvaluationTable", "Method", "Row", "TaskRow", "TaskScores"]
 
@@ -57,6 +58,8 @@ class Cell:
     baseline: float | None
     difference: Difference | None = None
     spread: float | None = None
+    partition: PartitionIsotropy | None = None
+    """I(W) of the vectors that are repaired, if it was measured."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,7 @@ class TaskRow:
     differences: Mapping[str, Difference]
     isoscore: float | None = None
     note: str = ""
+    partition: PartitionIsotropy | None = None
 
 
 @dataclass(frozen=True)

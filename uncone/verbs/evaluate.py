@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields, replace
 from hashlib import sha256
 from pathlib import Path
@@ -24,13 +24,17 @@ if TYPE_CHECKING:
     from uncone.data.batch import Matrix
     from uncone.data.tasks.sts import PairTask
     from uncone.evaluation.folds import PairProblem
-    from uncone.evaluation.papers import PaperTable
+    from uncone.evaluation.papers.suite import Figure
     from uncone.evaluation.prescription import Prescription
     from uncone.evaluation.spaces import Settings
     from uncone.evaluation.table import EvaluationTable, Method, TaskRow
     from uncone.report.documents.evaluate import Evaluated
+    from uncone.report.documents.evaluate.papers import PaperTables
 
 __all__ = ["evaluate", "prescribe", "reproduce"]
+
+_LEAST = 30
+"""Pairs of a dataset that a trial of the suite needs."""
 
 
 @verb(EvaluateOptions)
@@ -47,7 +51,7 @@ def evaluate(
     by position; all seven STS sets by default, none with `tasks`.
     """
     from uncone.data.tasks.sts import STS
-    from uncone.evaluation.papers import published_rows
+    from uncone.evaluation.papers.published import published_rows
     from uncone.evaluation.table import EvaluationTable as Table
     from uncone.evaluation.tasks.sts import evaluate_sts
     from uncone.report.documents.evaluate import Evaluated as Rendered
@@ -69,64 +73,96 @@ def _settings(options: EvaluateOptions) -> Settings:
     from uncone.data.cache import VectorCache
     from uncone.evaluation.spaces import Settings
 
-    names = [field.name for field in fields(Settings) if field.name not in ("layer", "cache")]
+    names = [field.name for field in fields(Settings) if field.name not in ("layer", "cache", "partition")]
     shared = {name: getattr(options, name) for name in names}
     return Settings(layer=options.layers, cache=VectorCache() if options.cache else None, **shared)
 
 
 @verb(EvaluateOptions)
 def reproduce(
-    model: str | os.PathLike[str], folder: str | os.PathLike[str], *, options: EvaluateOptions
-) -> Iterator[tuple[PaperTable, Evaluated | None]]:
-    """Make all tables of the papers for one model, each written to `folder` when it is done.
+    model: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    supervised: str | os.PathLike[str] | None = None,
+    limit: int | None = None,
+    *,
+    options: EvaluateOptions,
+) -> PaperTables:
+    """Make all tables of the cluster-based, flow and whitening papers for one model, and write them to `folder`.
 
-    A table that is there already, of this model and with these settings, is not made again (None): so a run that was
-    interrupted goes on. Vectors of texts come from the cache. Every table goes to `folder` as .html, .json, .tex and
-    .csv.
+    The tables with NLI supervision are those of `supervised`, a sentence model trained on NLI; or of the model itself,
+    if it is a sentence model. `limit` takes only so many pairs of each dataset, for a trial. Each part is kept in
+    `folder`/parts when it is measured, and not measured again with the same model and settings: so a run that was
+    interrupted goes on. The tables are written as papers.html, .md, .tex, .csv and .json.
     """
     from uncone.data.writing.atomic import write_all
+    from uncone.data.writing.manifest import versions
     from uncone.encoders.open import model_folder, open_encoder
     from uncone.encoders.sentence_transformer import read_recipe
-    from uncone.evaluation.papers import PAPERS
+    from uncone.evaluation.papers.suite import parts, run
+    from uncone.report.documents.evaluate.papers import PaperTables as Tables
+    from uncone.report.result import json_text, json_values
 
-    target, loading = path_of(folder), options.loading
-    sentence_model = read_recipe(model_folder(os.fspath(model), loading)) is not None
-    content = open_encoder(model, loading).fingerprint()
+    if limit is not None and limit < _LEAST:
+        raise OptionError(f"--limit {limit} is too small: we need at least {_LEAST} pairs of each dataset.")
+    target, settings = path_of(folder), _settings(options)
+    if supervised is None and read_recipe(model_folder(os.fspath(model), options.loading)) is not None:
+        supervised = model
+    encoders = {False: open_encoder(model, options.loading)}
+    if supervised is not None:
+        encoders[True] = encoders[False] if supervised == model else open_encoder(supervised, options.loading)
+    names = {False: os.fspath(model), True: None if supervised is None else os.fspath(supervised)}
     try:
-        target.mkdir(parents=True, exist_ok=True)
+        (target / "parts").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(
             f"The folder {target} cannot be created: {error.strerror}. Name another with --out."
         ) from error
-    settings: dict[str, Any] = {"fit_on": options.fit_on, "dtype": loading.dtype}
-    settings |= {"prompt": options.prompt, "replicates": options.replicates}
-    if not isinstance(settings["fit_on"], str | os.PathLike):
-        settings["fit_on"] = sha256("\n".join(settings["fit_on"]).encode(errors="replace")).hexdigest()
-    for table in PAPERS:
-        if table.layer is None and not sentence_model:
-            continue
-        made_as = {"model": content, "seed": options.seed, **settings, "table": asdict(table), "uncone": __version__}
-        mark = json.loads(json.dumps(made_as, default=str))  # as it is read back
-        json_file, *beside = (target / f"{table.name}.{ending}" for ending in ("json", "html", "tex", "csv"))
-        if _is_done(json_file, mark) and all(path.is_file() for path in beside):
-            yield table, None
-            continue
-        own = {name: getattr(table, name) for name in ("protocols", "layer", "pooling", "level", "seeds", "tasks")}
-        result = evaluate(model, table.datasets, table.methods, options=options, published=True, **own)
-        values = {**result.to_dict(), "made_as": mark}
-        files = dict(zip(beside, (result.to_html(), result.to_latex(), result.to_csv()), strict=True))
-        # The JSON comes last: if it is there, all other files are.
-        write_all({**files, json_file: json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"})
-        yield table, result
+    shared = _suite_mark(options, limit)
+    figures, resumed = [], []
+    for part in parts(supervised=supervised is not None):
+        encoder = encoders[part.supervised]
+        mark = json.loads(json.dumps({**shared, "model": encoder.fingerprint(), "part": asdict(part)}))  # as it is read
+        path = target / "parts" / f"{part.name}.json"
+        own = _kept_part(path, mark)
+        if own is None:
+            source = encoder if part.layer is not None else names[part.supervised]
+            own = run(part, source, encoder.dim, settings, limit)
+            values = {"made_as": mark, "figures": [figure.to_dict() for figure in own]}
+            write_all({path: json_text(json_values(values))})
+        else:
+            resumed.append(part.name)
+        figures += own
+    provenance = {"fingerprint": encoders[False].fingerprint(), **shared, **versions()}
+    tables = Tables(str(names[False]), names[True], figures, limit, provenance, resumed)
+    forms = {"html": tables.to_html, "md": tables.to_markdown, "tex": tables.to_latex, "csv": tables.to_csv}
+    write_all({target / f"papers.{ending}": render() for ending, render in {**forms, "json": tables.to_json}.items()})
+    return tables
 
 
-def _is_done(path: Path, mark: dict[str, Any]) -> bool:
-    """Whether the file holds a table made with the same settings."""
+def _suite_mark(options: EvaluateOptions, limit: int | None) -> dict[str, Any]:
+    """The settings that the numbers of the suite depend on."""
+    fit_on = options.fit_on
+    if not isinstance(fit_on, str | os.PathLike):
+        fit_on = sha256("\n".join(fit_on).encode(errors="replace")).hexdigest()
+    settings = {name: getattr(options, name) for name in ("prompt", "replicates", "seed")}
+    return {
+        "fit_on": str(fit_on),
+        "dtype": str(options.loading.dtype),
+        "limit": limit,
+        **settings,
+        "uncone": __version__,
+    }
+
+
+def _kept_part(path: Path, mark: dict[str, Any]) -> list[Figure] | None:
+    """The figures of a part that was made with the same settings; None if there are none."""
+    from uncone.evaluation.papers.suite import Figure
+
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(values, dict) and values.get("made_as") == mark
+        return [Figure.from_dict(each) for each in values["figures"]] if values["made_as"] == mark else None
+    except (OSError, ValueError, KeyError, TypeError):  # damaged, or of another version: it is made again
+        return None
 
 
 def _other_tasks(
