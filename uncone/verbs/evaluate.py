@@ -103,14 +103,13 @@ def reproduce(
     from uncone.report.result import json_text, json_values
 
     if limit is not None and limit < _LEAST:
-        raise OptionError(f"--limit {limit} is too small: we need at least {_LEAST} pairs of each dataset.")
-    target, settings = path_of(folder), _settings(options)
-    if supervised is None and read_recipe(model_folder(os.fspath(model), options.loading)) is not None:
-        supervised = model
-    encoders = {False: open_encoder(model, options.loading)}
-    if supervised is not None:
-        encoders[True] = encoders[False] if supervised == model else open_encoder(supervised, options.loading)
-    names = {False: os.fspath(model), True: None if supervised is None else os.fspath(supervised)}
+        raise OptionError(f"A limit of {limit} is too small: we need at least {_LEAST} pairs of each dataset.")
+    target, settings, loading = path_of(folder), _settings(options), options.loading
+    name, second = os.fspath(model), None if supervised is None else os.fspath(supervised)
+    if second is None and read_recipe(model_folder(name, loading)) is not None:
+        second = name
+    encoder = open_encoder(name, loading)
+    sentence_encoder = None if second is None else encoder if second == name else open_encoder(second, loading)
     try:
         (target / "parts").mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -119,21 +118,25 @@ def reproduce(
         ) from error
     shared = _suite_mark(options, limit)
     figures, resumed = [], []
-    for part in parts(supervised=supervised is not None):
-        encoder = encoders[part.supervised]
-        mark = json.loads(json.dumps({**shared, "model": encoder.fingerprint(), "part": asdict(part)}))  # as it is read
+    every = parts(supervised=second is not None)
+    for part in every:
+        # A sentence model is opened by its name, which brings its own recipe of pooling.
+        own, source = (
+            (encoder, encoder) if sentence_encoder is None or not part.supervised else (sentence_encoder, second)
+        )
+        mark = json.loads(json.dumps({**shared, "model": own.fingerprint(), "part": asdict(part)}))  # as it is read
         path = target / "parts" / f"{part.name}.json"
-        own = _kept_part(path, mark)
-        if own is None:
-            source = encoder if part.layer is not None else names[part.supervised]
-            own = run(part, source, encoder.dim, settings, limit)
-            values = {"made_as": mark, "figures": [figure.to_dict() for figure in own]}
+        measured = _kept_part(path, mark)
+        if measured is None:
+            measured = run(part, source or name, own.dim, settings, limit)
+            values = {"made_as": mark, "figures": [figure.to_dict() for figure in measured]}
             write_all({path: json_text(json_values(values))})
         else:
             resumed.append(part.name)
-        figures += own
-    provenance = {"fingerprint": encoders[False].fingerprint(), **shared, **versions()}
-    tables = Tables(str(names[False]), names[True], figures, limit, provenance, resumed)
+        figures += measured
+        settings.report("parts", 1, len(every))
+    provenance = {"fingerprint": encoder.fingerprint(), **shared, **versions()}
+    tables = Tables(name, second, figures, limit, provenance, resumed)
     forms = {"html": tables.to_html, "md": tables.to_markdown, "tex": tables.to_latex, "csv": tables.to_csv}
     write_all({target / f"papers.{ending}": render() for ending, render in {**forms, "json": tables.to_json}.items()})
     return tables
@@ -144,6 +147,8 @@ def _suite_mark(options: EvaluateOptions, limit: int | None) -> dict[str, Any]:
     fit_on = options.fit_on
     if not isinstance(fit_on, str | os.PathLike):
         fit_on = sha256("\n".join(fit_on).encode(errors="replace")).hexdigest()
+    elif path_of(fit_on).is_file():
+        fit_on = f"{fit_on} {sha256(path_of(fit_on).read_bytes()).hexdigest()}"
     settings = {name: getattr(options, name) for name in ("prompt", "replicates", "seed")}
     return {
         "fit_on": str(fit_on),

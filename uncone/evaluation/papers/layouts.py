@@ -28,8 +28,8 @@ TITLES = {
     "spearman": "Spearman",
     "wmean": "Spearman",
     "accuracy": "accuracy",
-    "published": "I(W) published",
-    "both_signs": "I(W) safe",
+    "published": "I(W)",
+    "both_signs": "safe I(W)",
 }
 """The measures, as their columns are headed."""
 _NAMES = {
@@ -130,7 +130,7 @@ LAYOUTS = (
         STS,
         _TOKENS,
         labels=CLUSTERS,
-        panel=4,
+        panel=3,
     ),
     Layout(
         "classification",
@@ -176,4 +176,4 @@ LAYOUTS = (
         NLI_SBERT,
     ),
 )
-"""Every table of the cluster-based, flow and whitening papers that one model, or one with a supervised one, can fill."""
+"""Every table of the cluster-based, flow and whitening papers that a model, or two, can fill."""

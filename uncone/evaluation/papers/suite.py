@@ -14,7 +14,7 @@ from uncone.analysis.spectrum.isotropy import PartitionIsotropy
 from uncone.data.tasks.labeled import LabeledTask, open_labeled
 from uncone.data.tasks.sts import STS, PairTask, open_pairs
 from uncone.encoders.encoder import Encoder
-from uncone.evaluation.methods import RAW, STATIC, fit_texts
+from uncone.evaluation.methods import PROTOCOLS, RAW, STATIC, fit_texts
 from uncone.evaluation.papers.layouts import ABLATION, CLUSTERS, LAST_LAYER, NLI, OWN_RECIPE, TARGET, TWO_LAYERS
 from uncone.evaluation.spaces import Settings
 from uncone.evaluation.table import Cell, Method, Row, TaskRow
@@ -148,13 +148,12 @@ def _methods(part: Part, dim: int) -> Iterator[Method]:
         yield STATIC
     # 256 of 768 dimensions: a third, where the vectors are narrower.
     narrow = _WIDE if dim > _WIDE else max(2, dim // 3)
-    for name, repair, options in (
+    for label, repair, options in (
         ("flow", "flow", {}),
         ("whiten", "whiten", {}),
-        ("narrow", "whiten", {"dim": narrow}),
+        (f"whiten {narrow}", "whiten", {"dim": narrow}),
     ):
-        label = f"whiten {narrow}" if name == "narrow" else name
-        for protocol in ("inductive", "transductive"):
+        for protocol in PROTOCOLS:
             yield Method(label, repair, options, protocol=protocol)
 
 
