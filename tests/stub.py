@@ -14,7 +14,7 @@ STUB = Path(uncone.__file__).with_suffix(".pyi")
 HEAD = '''"""The public names of uncone. Written by `make stub` from the options classes: do not edit."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypedDict, Unpack
 
 __version__: str

@@ -1,7 +1,7 @@
 """The public names of uncone. Written by `make stub` from the options classes: do not edit."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypedDict, Unpack
 
 __version__: str

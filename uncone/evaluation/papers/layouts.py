@@ -130,7 +130,7 @@ LAYOUTS = (
         STS,
         _TOKENS,
         labels=CLUSTERS,
-        panel=3,
+        panel=2,
     ),
     Layout(
         "classification",
