@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields, replace
-from hashlib import sha256
-from pathlib import Path
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uncone import __version__
 from uncone.data.storage.path import path_of
-from uncone.errors import OptionError, OutputError
+from uncone.errors import OptionError
 from uncone.verbs.options.evaluate import EvaluateOptions
 from uncone.verbs.options.fix import PrescribeOptions
 from uncone.verbs.spaces.encoding import encoded, open_space, open_texts_of
@@ -24,7 +20,6 @@ if TYPE_CHECKING:
     from uncone.data.batch import Matrix
     from uncone.data.tasks.sts import PairTask
     from uncone.evaluation.folds import PairProblem
-    from uncone.evaluation.papers.suite import Figure
     from uncone.evaluation.prescription import Prescription
     from uncone.evaluation.spaces import Settings
     from uncone.evaluation.table import EvaluationTable, Method, TaskRow
@@ -95,79 +90,18 @@ def reproduce(
     interrupted goes on. The tables are written as papers.html, .md, .tex, .csv and .json.
     """
     from uncone.data.writing.atomic import write_all
-    from uncone.data.writing.manifest import versions
-    from uncone.encoders.open import model_folder, open_encoder
-    from uncone.encoders.sentence_transformer import read_recipe
-    from uncone.evaluation.papers.suite import parts, run
+    from uncone.evaluation.papers.resumable import measure_parts
     from uncone.report.documents.evaluate.papers import PaperTables as Tables
-    from uncone.report.result import json_text, json_values
 
     if limit is not None and limit < _LEAST:
         raise OptionError(f"A limit of {limit} is too small: we need at least {_LEAST} pairs of each dataset.")
-    target, settings, loading = path_of(folder), _settings(options), options.loading
-    name, second = os.fspath(model), None if supervised is None else os.fspath(supervised)
-    if second is None and read_recipe(model_folder(name, loading)) is not None:
-        second = name
-    encoder = open_encoder(name, loading)
-    sentence_encoder = None if second is None else encoder if second == name else open_encoder(second, loading)
-    try:
-        (target / "parts").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"The folder {target} cannot be created: {error.strerror}. Name another with --out."
-        ) from error
-    shared = _suite_mark(options, limit)
-    figures, resumed = [], []
-    every = parts(supervised=second is not None)
-    for part in every:
-        # A sentence model is opened by its name, which brings its own recipe of pooling.
-        own, source = (
-            (encoder, encoder) if sentence_encoder is None or not part.supervised else (sentence_encoder, second)
-        )
-        mark = json.loads(json.dumps({**shared, "model": own.fingerprint(), "part": asdict(part)}))  # as it is read
-        path = target / "parts" / f"{part.name}.json"
-        measured = _kept_part(path, mark)
-        if measured is None:
-            measured = run(part, source or name, own.dim, settings, limit)
-            values = {"made_as": mark, "figures": [figure.to_dict() for figure in measured]}
-            write_all({path: json_text(json_values(values))})
-        else:
-            resumed.append(part.name)
-        figures += measured
-        settings.report("parts", 1, len(every))
-    provenance = {"fingerprint": encoder.fingerprint(), **shared, **versions()}
-    tables = Tables(name, second, figures, limit, provenance, resumed)
+    target = path_of(folder)
+    measured = measure_parts(model, supervised, target, _settings(options), limit)
+    own = measured.figures, limit, measured.provenance, measured.resumed
+    tables = Tables(os.fspath(model), measured.supervised, *own)
     forms = {"html": tables.to_html, "md": tables.to_markdown, "tex": tables.to_latex, "csv": tables.to_csv}
     write_all({target / f"papers.{ending}": render() for ending, render in {**forms, "json": tables.to_json}.items()})
     return tables
-
-
-def _suite_mark(options: EvaluateOptions, limit: int | None) -> dict[str, Any]:
-    """The settings that the numbers of the suite depend on."""
-    fit_on = options.fit_on
-    if not isinstance(fit_on, str | os.PathLike):
-        fit_on = sha256("\n".join(fit_on).encode(errors="replace")).hexdigest()
-    elif path_of(fit_on).is_file():
-        fit_on = f"{fit_on} {sha256(path_of(fit_on).read_bytes()).hexdigest()}"
-    settings = {name: getattr(options, name) for name in ("prompt", "replicates", "seed")}
-    return {
-        "fit_on": str(fit_on),
-        "dtype": str(options.loading.dtype),
-        "limit": limit,
-        **settings,
-        "uncone": __version__,
-    }
-
-
-def _kept_part(path: Path, mark: dict[str, Any]) -> list[Figure] | None:
-    """The figures of a part that was made with the same settings; None if there are none."""
-    from uncone.evaluation.papers.suite import Figure
-
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-        return [Figure.from_dict(each) for each in values["figures"]] if values["made_as"] == mark else None
-    except (OSError, ValueError, KeyError, TypeError):  # damaged, or of another version: it is made again
-        return None
 
 
 def _other_tasks(

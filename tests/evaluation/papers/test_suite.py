@@ -178,7 +178,7 @@ def test_latex_compiles(tables, tmp_path):
 
 @pytest.mark.exhaustive
 def test_bert_mini(real_data, tmp_path):
-    """A real model on a part of each dataset: the repair raises I(W) by orders of magnitude, and every cell is filled."""
+    """A real model on a part of each dataset: the repair raises I(W) by orders of magnitude; no cell is empty."""
     model = real_data.parent / "models" / "bert-mini"
     result = uncone.reproduce(model, tmp_path / "tables", limit=300, replicates=100)
     for each in result.figures:

@@ -60,10 +60,6 @@ class Figure:
         difference = values["difference"]
         return cls(**{**values, "difference": None if difference is None else Difference(**difference)})
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Part:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -74,7 +74,7 @@ class PaperTables(Result):
             "limit": self.limit,
             "headline": self.headline,
             "lines": self.lines(),
-            "figures": [figure.to_dict() for figure in self.figures],
+            "figures": self.figures,
             "published": published,
             "provenance": self.provenance,
         }
@@ -82,7 +82,8 @@ class PaperTables(Result):
     def document(self) -> Document:
         """The report as data."""
         verdict = Verdict(self.headline, Level.NOTE, self.lines(), bulleted=True, marked=False)
-        sections = [self._section(title, layouts) for title, layouts in _SECTIONS]
+        legend: set[str] = set()
+        sections = [self._section(title, layouts, legend) for title, layouts in _SECTIONS]
         charts = paper_charts(self._figures)
         sections += [Section("Figures", charts)] if charts else []
         reasons = {
@@ -100,12 +101,17 @@ class PaperTables(Result):
         subtitle = " · ".join([count(len(LAYOUTS), "table"), *second])
         return Document("The tables of the papers", last_name(self.model), subtitle, [verdict], sections, warning)
 
-    def _section(self, title: str, layouts: Sequence[Layout]) -> Section:
+    def _section(self, title: str, layouts: Sequence[Layout], legend: set[str]) -> Section:
+        """The tables of a section; on a terminal, what is in `legend` is not explained again."""
         tables = [list(paper_tables(self._figures, layout)) for layout in layouts]
         blocks: list[Block] = list(tables[0])
         if len(layouts) > 1:
             blocks = [Tabs([("wmean", tables[0]), ("all", tables[1])], "Subsets")]
-        return Section(title, blocks, layouts[0].source, tables[0], layouts[0].name)
+        brief = []
+        for table in tables[0]:
+            brief.append(replace(table, remarks=[remark for remark in table.remarks if remark not in legend]))
+            legend.update(table.remarks)
+        return Section(title, blocks, layouts[0].source, brief, layouts[0].name)
 
     def to_csv(self) -> str:
         """CSV with a line for each cell of the tables, measured and published."""
