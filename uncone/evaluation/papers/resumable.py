@@ -82,7 +82,8 @@ def measure_parts(
             resumed.append(part.name)
         figures += measured
         settings.report("parts", 1, len(parts))
-    return Measured(figures, second, resumed, {"fingerprint": encoder.fingerprint(), **shared, **versions()})
+    known = {name: value for name, value in shared.items() if value not in ("", None)}
+    return Measured(figures, second, resumed, {"fingerprint": encoder.fingerprint(), **known, **versions()})
 
 
 def _shared_mark(settings: Settings, limit: int | None) -> dict[str, Any]:
