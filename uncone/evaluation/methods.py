@@ -265,10 +265,10 @@ class Fits:
 
         A transductive repair is fitted on the same texts, or on `own`: the same as often as they occur.
         """
-        vectors, repair = self.fitted(method, seed, texts, name, own)
+        vectors, repair = self.vectors_and_repair(method, seed, texts, name, own)
         return vectors, "" if repair is None else repair.note_
 
-    def fitted(
+    def vectors_and_repair(
         self, method: Method, seed: int, texts: Sequence[str], name: str, own: Sequence[str] | None = None
     ) -> tuple[Matrix, Repair | None]:
         """The same with the repair itself, None for raw and for static vectors."""

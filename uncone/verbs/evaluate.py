@@ -86,8 +86,8 @@ def reproduce(
 
     The tables with NLI supervision are those of `supervised`, a sentence model trained on NLI; or of the model itself,
     if it is a sentence model. `limit` takes only so many pairs of each dataset, for a trial. Each part is kept in
-    `folder`/parts when it is measured, and not measured again with the same model and settings: so a run that was
-    interrupted goes on. The tables are written as papers.html, .md, .tex, .csv and .json.
+    `folder`/parts when it is complete, and not measured again with the same model and settings: so a run that
+    was interrupted goes on. The tables are written as papers.html, .md, .tex, .csv and .json.
     """
     from uncone.data.writing.atomic import write_all
     from uncone.evaluation.papers.resumable import measure_parts
@@ -96,9 +96,9 @@ def reproduce(
     if limit is not None and limit < _LEAST:
         raise OptionError(f"A limit of {limit} is too small: we need at least {_LEAST} pairs of each dataset.")
     target = path_of(folder)
-    measured = measure_parts(model, supervised, target, _settings(options), limit)
-    own = measured.figures, limit, measured.provenance, measured.resumed
-    tables = Tables(os.fspath(model), measured.supervised, *own)
+    suite = measure_parts(model, supervised, target, _settings(options), limit)
+    own = suite.figures, limit, suite.provenance, suite.resumed
+    tables = Tables(os.fspath(model), suite.supervised, *own)
     forms = {"html": tables.to_html, "md": tables.to_markdown, "tex": tables.to_latex, "csv": tables.to_csv}
     write_all({target / f"papers.{ending}": render() for ending, render in {**forms, "json": tables.to_json}.items()})
     return tables

@@ -29,9 +29,8 @@ from uncone.analysis.similarity.results import Crowd, Group, Groups, Labels, Pai
 from uncone.analysis.space.chart_data import Pictures
 from uncone.data.cache import Entry
 from uncone.errors import FormatError, OptionError
-from uncone.evaluation.papers.layouts import PublishedRow
-from uncone.evaluation.papers.suite import Figure
 from uncone.evaluation.table import Row, TaskRow
+from uncone.report.documents.evaluate.papers import PaperTables
 from uncone.report.documents.evaluate.scores import Gain
 from uncone.report.documents.layers import LARGE_FIELDS
 from uncone.report.documents.plan import How
@@ -211,7 +210,7 @@ def _shapes() -> dict[str, list[Any]]:
         "fix": [repaired, _object("Prescribed", {**version, "prescription": prescription})],
         "evaluate": [
             _object("Evaluated", {**version, **_evaluation()}),
-            _object("PaperTables", {**version, **_paper_tables()}),
+            _values(PaperTables, ["resumed"], **version, **_SUMMARY, published=list[_OBJECT]),
         ],
         "tune": [_object("Tuned", {**version, **_tuning(study, study_options, differences)})],
         "ablate layers": [_object("LayerAblation", {**version, **_layer_ablation()})],
@@ -432,19 +431,6 @@ def _repair_ablation() -> dict[str, Any]:
         "published": _list(_object("PublishedRepair", published)),
     }
     return {"model": str, **_SUMMARY, "tasks": _list(_object("RepairTask", task)), "notes": _TEXTS}
-
-
-def _paper_tables() -> dict[str, Any]:
-    published = _values(PublishedRow, name="PublishedFigures", table=str, family=str)
-    return {
-        "model": str,
-        "supervised": _PATH,
-        "limit": int | None,
-        **_SUMMARY,
-        "figures": _list(_values(Figure, name="PaperFigure")),
-        "published": _list(published),
-        "provenance": _OBJECT,
-    }
 
 
 def _evaluation() -> dict[str, Any]:

@@ -19,10 +19,16 @@ ABLATION = ("raw", "mean", "mean + PCA", "k-means + mean", "GMM + mean + PCA", "
 """The six rows of the cluster-based paper."""
 CLUSTERS = (ABLATION[0], ABLATION[-1])
 """Before and after."""
-LAST_LAYER, TWO_LAYERS, OWN_RECIPE = "last layer mean", "layers 1,-1 mean", "raw, by its own recipe"
-"""Raw vectors of sentences: of the last layer, of the first and the last, and of a sentence model."""
-NLI, TARGET = "NLI", "target"
-"""What a repair was fitted on: sentences of natural language inference, or the texts that are judged."""
+LAST_LAYER = "last layer mean"
+"""Raw vectors of sentences, from the last layer."""
+TWO_LAYERS = "layers 1,-1 mean"
+"""Raw vectors of sentences, from the first layer and the last."""
+OWN_RECIPE = "raw, by its own recipe"
+"""Raw vectors of a sentence model."""
+NLI = "NLI"
+"""Fitted on sentences of natural language inference."""
+TARGET = "target"
+"""Fitted on the texts that are judged."""
 TITLES = {
     "pearson": "Pearson",
     "spearman": "Spearman",
@@ -103,11 +109,11 @@ class Layout:
                 values[dataset][measure] = round(value / 100, 6)
             if dataset in values and row.isotropy:
                 values[dataset]["published"] = math.log10(row.isotropy[at])
-        known = [scores[measure] for scores in values.values() if measure in scores]
+        present = [scores[measure] for scores in values.values() if measure in scores]
         average = None if row.average is None else round(row.average / 100, 6)
-        if len(known) == len(self.datasets):
-            average = round(fmean(known), 6)
-        if known or average is not None:
+        if len(present) == len(self.datasets):
+            average = round(fmean(present), 6)
+        if present or average is not None:
             fit = {"inductive": NLI, "transductive": TARGET}.get(row.method.protocol, "")
             yield PublishedRow(label, fit, row.source, values, average)
 

@@ -22,14 +22,14 @@ from uncone.evaluation.papers import suite
 from uncone.evaluation.papers.suite import Figure
 from uncone.evaluation.spaces import Settings
 
-__all__ = ["Measured", "measure_parts"]
+__all__ = ["SuiteFigures", "measure_parts"]
 
 _PARTS = "parts"
 """The folder of the parts, inside that of the tables."""
 
 
 @dataclass(frozen=True)
-class Measured:
+class SuiteFigures:
     """The figures of all parts, the sentence model of the supervised ones, and the parts of an earlier run."""
 
     figures: list[Figure]
@@ -44,7 +44,7 @@ def measure_parts(
     folder: Path,
     settings: Settings,
     limit: int | None = None,
-) -> Measured:
+) -> SuiteFigures:
     """Measure every part that `folder` does not hold yet, for the same models and settings.
 
     The supervised tables are those of `supervised`, or of the model itself if it is a sentence model.
@@ -71,19 +71,19 @@ def measure_parts(
         own = sentence_encoder if part.supervised else encoder
         mark = json.loads(json.dumps({**shared, "model": own.fingerprint(), "part": asdict(part)}))  # as it is read
         path = folder / _PARTS / f"{part.name}.json"
-        measured = _kept(path, mark)
-        if measured is None:
+        results = _earlier_figures(path, mark)
+        if results is None:
             # A sentence model is opened by its name, which brings its own recipe of pooling.
             source = second if part.supervised and second is not None else encoder
-            measured = suite.run(part, source, own.dim, settings, limit)
-            values = plain_values({"made_as": mark, "figures": [asdict(figure) for figure in measured]}, otherwise=str)
+            results = suite.run(part, source, own.dim, settings, limit)
+            values = plain_values({"made_as": mark, "figures": [asdict(figure) for figure in results]}, otherwise=str)
             write_all({path: json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n"})
         else:
             resumed.append(part.name)
-        figures += measured
+        figures += results
         settings.report("parts", 1, len(parts))
-    known = {name: value for name, value in shared.items() if value not in ("", None)}
-    return Measured(figures, second, resumed, {"fingerprint": encoder.fingerprint(), **known, **versions()})
+    stated = {name: value for name, value in shared.items() if value not in ("", None)}
+    return SuiteFigures(figures, second, resumed, {"fingerprint": encoder.fingerprint(), **stated, **versions()})
 
 
 def _shared_mark(settings: Settings, limit: int | None) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _shared_mark(settings: Settings, limit: int | None) -> dict[str, Any]:
     return {"fit_on": str(fit_on), "dtype": dtype, "limit": limit, **own, "uncone": __version__}
 
 
-def _kept(path: Path, mark: Mapping[str, Any]) -> list[Figure] | None:
+def _earlier_figures(path: Path, mark: Mapping[str, Any]) -> list[Figure] | None:
     """The figures of a part that was made with the same settings; None if there are none."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))

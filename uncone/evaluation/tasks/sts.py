@@ -133,17 +133,17 @@ def compare_contenders(
 
 def mean_partition(seeds: Sequence[PartitionIsotropy | None]) -> PartitionIsotropy | None:
     """The mean of log10 I(W) over seeds; None where one has none."""
-    known = [each for each in seeds if each is not None]
-    if not known or len(known) < len(seeds):
+    values = [each for each in seeds if each is not None]
+    if not values or len(values) < len(seeds):
         return None
-    return PartitionIsotropy(*np.mean([astuple(each) for each in known], axis=0).tolist())
+    return PartitionIsotropy(*np.mean([astuple(each) for each in values], axis=0).tolist())
 
 
 def isotropy(rows: Matrix, units: NDArray[np.float64] | None = None) -> tuple[float | None, float | None]:
     """The IsoScore of rows (n, d), corrected for n, and the mean cosine of two of them; None where undefined.
 
     The correction is that of `analysis.spectrum.isoscore`: unbiased estimates of tr(Sigma^2) and (tr Sigma)^2. `units`
-    are the rows at length 1, where they are known already.
+    are the rows at length 1, where they are values already.
     """
     units = unit_rows(rows) if units is None else units
     usable = np.isfinite(units[:, 0])
@@ -214,10 +214,10 @@ def _judge_method(
     results: list[list[_Result]] = [[] for _ in tasks]
     places = {text: place for place, text in enumerate(every)}
     for seed in fits.seeds(method):
-        shared = None if method.protocol == "transductive" else _fitted(fits, method, seed, every, "all sentences")
+        shared = None if method.protocol == "transductive" else _repaired(fits, method, seed, every, "all sentences")
         for own, task in zip(results, tasks, strict=True):
             if shared is None:
-                rows, repair, note = _fitted(fits, method, seed, task.texts, task.name, task.occurrences)
+                rows, repair, note = _repaired(fits, method, seed, task.texts, task.name, task.occurrences)
             else:
                 vectors, repair, note = shared
                 rows = None if vectors is None else vectors[[places[text] for text in task.texts]]
@@ -229,12 +229,12 @@ def _judge_method(
     return results
 
 
-def _fitted(
+def _repaired(
     fits: Fits, method: Method, seed: int, texts: Sequence[str], name: str, fit_on: Sequence[str] | None = None
 ) -> tuple[Matrix | None, Repair | None, str]:
     """The vectors, the repair and its note; no vectors and the reason if it cannot be fitted."""
     try:
-        vectors, repair = fits.fitted(method, seed, texts, name, fit_on)
+        vectors, repair = fits.vectors_and_repair(method, seed, texts, name, fit_on)
     except RepairError as error:
         return None, None, str(error)
     return vectors, repair, "" if repair is None else repair.note_

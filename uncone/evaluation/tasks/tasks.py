@@ -82,7 +82,7 @@ def evaluate_labeled(
     sampling: dict[str, Any] = {"replicates": settings.replicates, "seed": settings.seed, "units": units}
 
     def judge(fits: Fits, method: Method, seed: int) -> _Result:
-        vectors, repair = fits.fitted(method, seed, every, task.name)
+        vectors, repair = fits.vectors_and_repair(method, seed, every, task.name)
         note = "" if repair is None else repair.note_
         own = _rows_of(texts, every, vectors)
         if learned is None:

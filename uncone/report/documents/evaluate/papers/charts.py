@@ -26,13 +26,13 @@ def _gain_chart(figures: Figures) -> Chart | None:
     layout = LAYOUTS[1]
     own = [figures.figure(("tokens", CLUSTERS[1], TARGET), name) for name in layout.datasets]
     gains = [(at, each.difference) for at, each in enumerate(own) if each is not None and each.difference is not None]
-    known = [(at, gain) for at, gain in gains if gain.value is not None]
-    if not known:
+    defined = [(at, gain) for at, gain in gains if gain.value is not None]
+    if not defined:
         return None
-    value, low, high = ([hundred(getattr(gain, end)) for _, gain in known] for end in ("value", "low", "high"))
-    look: dict[str, Any] = {"open": [not gain.significant for _, gain in known]}
-    look["n"] = [gain.units for _, gain in known]
-    marks = [Forest([float(at) for at, _ in known], value, low, high, last_name(figures.model), "accent", **look)]
+    value, low, high = ([hundred(getattr(gain, end)) for _, gain in defined] for end in ("value", "low", "high"))
+    look: dict[str, Any] = {"open": [not gain.significant for _, gain in defined]}
+    look["n"] = [gain.units for _, gain in defined]
+    marks = [Forest([float(at) for at, _ in defined], value, low, high, last_name(figures.model), "accent", **look)]
     before, after = (row.values for row in layout.published())
     paper = [100 * (after[name]["spearman"] - before[name]["spearman"]) for name in layout.datasets]
     blank: list[float | None] = [None] * len(paper)

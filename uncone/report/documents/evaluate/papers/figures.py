@@ -41,8 +41,8 @@ class Figures:
     def average(self, key: Key, measure: str, datasets: Sequence[str]) -> float | None:
         """The plain mean of a row over datasets; None if one is missing."""
         values = [self.value(key, dataset, measure) for dataset in datasets]
-        known = [value for value in values if value is not None]
-        return fmean(known) if known and len(known) == len(values) else None
+        defined = [value for value in values if value is not None]
+        return fmean(defined) if defined and len(defined) == len(values) else None
 
     def gain(self, key: Key, raw: Key, measure: str, datasets: Sequence[str]) -> float | None:
         """The average of a row minus that of another."""

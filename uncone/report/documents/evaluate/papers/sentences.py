@@ -40,18 +40,18 @@ def sentences(figures: Figures) -> list[str]:
 def _best_rows(figures: Figures) -> Iterator[str]:
     for dataset in _ABLATION.datasets:
         scores = [(figures.value(key, dataset, "spearman"), key[1]) for key in figures.rows(_ABLATION)]
-        known = {label: value for value, label in scores if value is not None}
-        if len(known) < len(_ABLATION.labels):
+        defined = {label: value for value, label in scores if value is not None}
+        if len(defined) < len(_ABLATION.labels):
             continue
-        best = max(known, key=lambda label: known[label])
+        best = max(defined, key=lambda label: defined[label])
         published = {row.label: row.values[dataset].get("spearman") for row in _ABLATION.published()}
         values = {label: value for label, value in published.items() if value is not None}
         paper = ""
         if len(values) == len(_ABLATION.labels):
             top = max(values, key=lambda label: values[label])
             paper = f" Published for {BERT}: {top} with {points(values[top], 2)}."
-        raw = points(known[CLUSTERS[0]], 2)
-        yield f"{dataset_title(dataset)}: {best} scores best with {points(known[best], 2)}, raw has {raw}.{paper}"
+        raw = points(defined[CLUSTERS[0]], 2)
+        yield f"{dataset_title(dataset)}: {best} scores best with {points(defined[best], 2)}, raw has {raw}.{paper}"
 
 
 def _accuracy(figures: Figures) -> Iterator[str]:

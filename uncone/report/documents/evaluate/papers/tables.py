@@ -126,8 +126,8 @@ def _measured_rows(figures: Figures, layout: Layout, datasets: Sequence[str]) ->
 def _best(figures: Figures, keys: Sequence[Key], dataset: str, measure: str) -> float | None:
     """The highest score of a column with several; isotropy is no contest."""
     values = [figures.value(key, dataset, measure) for key in keys]
-    known = [value for value in values if value is not None]
-    return max(known) if len(known) > 1 and measure not in _ISOTROPIES else None
+    defined = [value for value in values if value is not None]
+    return max(defined) if len(defined) > 1 and measure not in _ISOTROPIES else None
 
 
 def _measured_cell(figure: Figure | None, measure: str, best: float | None) -> Cell:
