@@ -10,7 +10,7 @@ from uncone.evaluation.papers.published import BERT
 from uncone.report.documents.evaluate.papers.figures import Figures, dataset_title
 from uncone.report.documents.evaluate.papers.tables import isotropy_text
 from uncone.report.documents.evaluate.scores import points, signed_points, trend
-from uncone.report.text import last_name
+from uncone.report.text import last_name, listed
 
 __all__ = ["headline", "sentences"]
 
@@ -34,7 +34,22 @@ def headline(figures: Figures) -> str:
 
 def sentences(figures: Figures) -> list[str]:
     """The findings, table by table."""
-    return [*_best_rows(figures), *_accuracy(figures), *_sentence_gains(figures), *_isotropies(figures)]
+    return [
+        *_proven(figures),
+        *_best_rows(figures),
+        *_accuracy(figures),
+        *_sentence_gains(figures),
+        *_isotropies(figures),
+    ]
+
+
+def _proven(figures: Figures) -> Iterator[str]:
+    """On which datasets the repair gains and loses: an average hides it."""
+    own = [figures.figure(_REPAIRED, dataset) for dataset in _SEVEN.datasets]
+    trends = [(dataset_title(each.dataset), trend(each.difference)) for each in own if each is not None]
+    if trends:
+        gains, losses = (listed([name for name, way in trends if way == sign], 7) or "none" for sign in (1, -1))
+        yield f"Proven gains: {gains}. Proven losses: {losses}."
 
 
 def _best_rows(figures: Figures) -> Iterator[str]:
@@ -58,7 +73,7 @@ def _accuracy(figures: Figures) -> Iterator[str]:
     before, after = (figures.figure(("classes", *key), "sst2") for key in zip(CLUSTERS, ("", TARGET), strict=True))
     if before is None or after is None or None in (before.values["accuracy"], after.values["accuracy"]):
         return
-    sure = "proven" if trend(after.difference) else "not proven"
+    sure = {1: "a proven gain", -1: "a proven loss", 0: "not a proven difference"}[trend(after.difference)]
     published = " and ".join(points(row.values["sst2"]["accuracy"], 2) for row in _CLASSES.published())
     scores = " and ".join(points(each.values["accuracy"], 2) for each in (before, after))
     yield f"SST-2: accuracy {scores} before and after the repair, {sure}. Published for {BERT}: {published}."
