@@ -11,8 +11,10 @@ import numpy as np
 
 from uncone.analysis.intervals.bootstrap import Difference
 from uncone.analysis.spectrum.isotropy import PartitionIsotropy
+from uncone.data.storage.path import path_of
 from uncone.data.tasks.labeled import LabeledTask, open_labeled
 from uncone.data.tasks.sts import STS, PairTask, open_pairs
+from uncone.data.texts.corpora import corpus_name
 from uncone.encoders.encoder import Encoder
 from uncone.evaluation.methods import PROTOCOLS, RAW, STATIC, fit_texts
 from uncone.evaluation.papers.layouts import ABLATION, CLUSTERS, LAST_LAYER, NLI, OWN_RECIPE, TARGET, TWO_LAYERS
@@ -101,15 +103,15 @@ def run(
     """
     settings = replace(settings, layer=part.layer, pooling=part.pooling, level=part.level)
     methods = list(_methods(part, dim))
+    if not hasattr(getattr(model, "model", None), "get_input_embeddings"):
+        methods = [method for method in methods if method.repair != "static"]
     if part.level == "token":
         settings = replace(settings, partition=True, seeds=_SEEDS)
+    fitted_on = {"transductive": TARGET}
     if any(method.protocol == "inductive" for method in methods):
         texts = fit_texts(settings.fit_on, settings.data)
-        corpus = os.fspath(settings.fit_on) if isinstance(settings.fit_on, str | os.PathLike) else "the given texts"
+        fitted_on["inductive"] = _corpus_label(settings.fit_on)
         settings = replace(settings, fit_on=[texts[at] for at in _spaced(len(texts), limit)])
-        fitted_on = {"inductive": NLI if corpus.startswith("snli") else corpus, "transductive": TARGET}
-    else:
-        fitted_on = {"transductive": TARGET}
     if part.part == "classes":
         train, test = (_limited(open_labeled(f"sst2:{split}", settings.data), limit) for split in ("train", "test"))
         rows = evaluate_labeled(model, test, methods, train=train, settings=replace(settings, seeds=1))
@@ -117,6 +119,13 @@ def run(
     tasks = [_fewer(open_pairs(name, settings.data), limit) for name in part.datasets]
     table = evaluate_sts(model, tasks, methods, settings)
     return [_figure(part, row, cell, fitted_on) for row in table.rows for cell in row.cells]
+
+
+def _corpus_label(fit_on: str | os.PathLike[str] | Sequence[str]) -> str:
+    if not isinstance(fit_on, str | os.PathLike):
+        return "the given texts"
+    name = os.fspath(fit_on)
+    return NLI if corpus_name(name) == "snli" else path_of(name).name
 
 
 def _methods(part: Part, dim: int) -> Iterator[Method]:

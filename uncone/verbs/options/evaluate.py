@@ -99,7 +99,8 @@ class EvaluateOutput(OutputOptions):
         """Refuse a suite without a folder, and options that it sets itself."""
         if self.suite is None or self.out is None:
             raise OptionError(
-                "--suite papers needs a folder for its tables, and --out is only for it: --suite papers --out tables."
+                "--suite papers needs a folder for its tables, and --out, --supervised and --limit are only for it: "
+                "--suite papers --out tables."
             )
         own = ("datasets", "tasks", "methods", "protocols", "layer", "pooling", "separate", "level", "seeds")
         wrong = [options.flag(name) for name in own if options.is_given(name)]
