@@ -210,7 +210,7 @@ def _shapes() -> dict[str, list[Any]]:
         "fix": [repaired, _object("Prescribed", {**version, "prescription": prescription})],
         "evaluate": [
             _object("Evaluated", {**version, **_evaluation()}),
-            _values(PaperTables, ["resumed"], **version, **_SUMMARY, published=list[_OBJECT]),
+            _values(PaperTables, ["resumed"], schema=int, published=list[_OBJECT], **_SUMMARY),
         ],
         "tune": [_object("Tuned", {**version, **_tuning(study, study_options, differences)})],
         "ablate layers": [_object("LayerAblation", {**version, **_layer_ablation()})],
