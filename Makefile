@@ -59,12 +59,14 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.advice
 	$(BIN)/python -m benchmarks.evidence
 
-# The tables of docs/layers.md, docs/evaluate.md and docs/training.md, and those of docs/gallery.md with its pictures.
+# The tables of docs/layers.md, docs/evaluate.md and docs/training.md, and those of docs/gallery.md and docs/papers.md with
+# their pictures.
 tables: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.baselines
 	$(BIN)/python -m benchmarks.evaluations
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.gallery
+	$(BIN)/python -m benchmarks.papers
 
 # The signatures of the verbs for type checkers and editors, from the options classes.
 stub: $(VENV)/dev.stamp
@@ -78,8 +80,9 @@ measures: $(VENV)/dev.stamp
 
 # The tables of the papers for bert-base-uncased, beside the published rows; needs a model hub, or MODEL=folder.
 MODEL ?= bert-base-uncased
+SUPERVISED ?= sentence-transformers/bert-base-nli-mean-tokens
 reproduce: $(VENV)/dev.stamp
-	$(BIN)/uncone evaluate $(MODEL) --suite papers --out reproduced
+	$(BIN)/uncone evaluate $(MODEL) --suite papers --supervised $(SUPERVISED) --out reproduced
 
 clean:
 	rm -rf $(VENV)

@@ -14,7 +14,7 @@ STUB = Path(uncone.__file__).with_suffix(".pyi")
 HEAD = '''"""The public names of uncone. Written by `make stub` from the options classes: do not edit."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypedDict, Unpack
 
 __version__: str
@@ -22,7 +22,6 @@ __version__: str
 OTHERS = {
     "uncone.data.batch": ["Matrix"],
     "uncone.data.writing.rewrite": ["Rewritten"],
-    "uncone.evaluation.papers": ["PaperTable"],
     "uncone.evaluation.advised": ["Advised"],
     "uncone.evaluation.prescription": ["Prescription"],
     "uncone.evaluation.table": ["Method"],
@@ -30,6 +29,7 @@ OTHERS = {
     "uncone.repairs.repair": ["Repair"],
     "uncone.report.documents.demo": ["Demo"],
     "uncone.report.documents.evaluate": ["Evaluated"],
+    "uncone.report.documents.evaluate.papers": ["PaperTables"],
     "uncone.verbs.encode": ["Encoded"],
 }
 """Names in signatures that are not public, by their modules."""

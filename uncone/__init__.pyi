@@ -1,7 +1,7 @@
 """The public names of uncone. Written by `make stub` from the options classes: do not edit."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypedDict, Unpack
 
 __version__: str
@@ -9,13 +9,13 @@ __version__: str
 from uncone.data.batch import Matrix
 from uncone.data.writing.rewrite import Rewritten
 from uncone.evaluation.advised import Advised
-from uncone.evaluation.papers import PaperTable
 from uncone.evaluation.prescription import Prescription
 from uncone.evaluation.table import Method
 from uncone.exports.export import Exported
 from uncone.repairs.repair import Repair
 from uncone.report.documents.demo import Demo
 from uncone.report.documents.evaluate import Evaluated
+from uncone.report.documents.evaluate.papers import PaperTables
 from uncone.verbs.encode import Encoded
 from uncone.verbs.options.ablate import AblateDataOptions, AblateLayersOptions, AblateRepairOptions
 from uncone.verbs.options.calibrate import CalibrateOptions
@@ -672,10 +672,12 @@ def prescribe(
 def reproduce(
     model: str | os.PathLike[str],
     folder: str | os.PathLike[str],
+    supervised: str | os.PathLike[str] | None = None,
+    limit: int | None = None,
     *,
     options: EvaluateOptions | None = ...,
     **keywords: Unpack[_EvaluateOptions],
-) -> Iterator[tuple[PaperTable, Evaluated | None]]: ...
+) -> PaperTables: ...
 def apply(
     repair: str | os.PathLike[str] | Repair,
     source: Any,

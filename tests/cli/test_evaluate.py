@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from commands import refused, run
 
-from uncone.evaluation.papers import PaperTable
+from uncone.evaluation.papers.suite import Figure
 
 WORDS = ["school", "text", "go", "the", "cat", "dog", "tree", "rain", "snow", "car", "boat", "bird", "fish", "book"]
 
@@ -135,39 +135,66 @@ def test_a_repair_of_another_space(tiny_model, tmp_path, capfd):
 
 @pytest.fixture
 def small_suite(monkeypatch):
-    table = PaperTable("small", "A small table", "nobody", "raw,center", ("pairs.csv",), level="sentence")
-    monkeypatch.setattr("uncone.evaluation.papers.PAPERS", (table,))
+    """The suite with parts whose figures cost nothing; the list holds the names of those that were measured."""
+    measured = []
+
+    def run(part, model, dim, settings, limit):
+        measured.append(part.name)
+        values = {"spearman": 0.5, "pearson": 0.5, "wmean": 0.5, "published": -1.0, "both_signs": -2.0, "unit": -1.0}
+        return [Figure(part.part, "raw", "", dataset, {**values, "accuracy": 0.5}, 9) for dataset in part.datasets]
+
+    monkeypatch.setattr("uncone.evaluation.papers.suite.run", run)
+    return measured
+
+
+def suite(model, *arguments):
+    return ["evaluate", str(model), "--suite", "papers", "--out", "tables", "--replicates", "20", *arguments]
 
 
 def test_a_suite_is_made_again_when_it_is_not_the_same(small_suite, tiny_model, tmp_path, capfd):
-    asked = ["evaluate", str(tiny_model), "--suite", "papers", "--out", "tables", "--replicates", "20"]
-    again = "exists already"
-    assert run(*asked, "--fit-on", "texts.txt") == 0 and again not in capfd.readouterr().out
-    assert run(*asked, "--fit-on", "texts.txt") == 0 and again in capfd.readouterr().out
-    assert run(*asked, "--fit-on", "labels.csv") == 0 and again not in capfd.readouterr().out
-    (tmp_path / "tables/small.html").unlink()
-    assert run(*asked, "--fit-on", "labels.csv") == 0 and again not in capfd.readouterr().out
-    assert (tmp_path / "tables/small.html").is_file()
+    asked = suite(tiny_model, "--fit-on", "texts.txt")
+    assert run(*asked) == 0 and "kept" not in capfd.readouterr().out
+    parts = list(small_suite)
+    assert len(parts) == len(set(parts)) == 10 and "supervised" not in parts
+    first = {path.name: path.read_bytes() for path in (tmp_path / "tables").glob("papers.*")}
+    assert set(first) == {f"papers.{ending}" for ending in ("html", "md", "tex", "csv", "json")}
+    assert run(*asked) == 0
+    assert "kept from an earlier run: tokens-sts12" in " ".join(capfd.readouterr().out.split()) and small_suite == parts
+    for name, content in first.items():
+        assert (tmp_path / "tables" / name).read_bytes() == content, "the same bytes"
+    (tmp_path / "tables/parts/classes-sst2.json").write_text('{"made_as": {}')
+    (tmp_path / "tables/parts/last-layer.json").unlink()
+    assert run(*asked) == 0 and small_suite[10:] == ["classes-sst2", "last-layer"]
+    (tmp_path / "texts.txt").write_text("other text\nand one more\n")
+    assert run(*asked) == 0 and small_suite[12:] == parts, "the texts of --fit-on are others"
+    assert run(*asked, "--limit", "40") == 0 and small_suite[22:] == parts
+    assert run(*asked, "--limit", "40", "--supervised", str(tiny_model)) == 0 and small_suite[32:] == ["supervised"]
 
 
-def test_a_suite_that_is_killed_while_it_writes_goes_on(small_suite, tiny_model, tmp_path, capfd, monkeypatch):
+def test_a_suite_that_is_interrupted_goes_on(small_suite, tiny_model, capfd, monkeypatch):
+    from uncone.evaluation.papers import suite as module
+
     class KilledError(BaseException):
         pass
 
-    def first_only(files):
-        path, content = next(iter(files.items()))
-        path.write_text(content)
-        raise KilledError
+    def killed(part, *arguments):
+        if part.name == "last-layer":
+            raise KilledError
+        return inner(part, *arguments)
 
-    asked = ["evaluate", str(tiny_model), "--suite", "papers", "--out", "tables", "--fit-on", "texts.txt"]
+    inner = module.run
     with monkeypatch.context() as patched, pytest.raises(KilledError):
-        patched.setattr("uncone.data.writing.atomic.write_all", first_only)
-        run(*asked)
-    assert run(*asked) == 0
-    assert "exists already" not in capfd.readouterr().out
-    assert {path.name for path in (tmp_path / "tables").iterdir()} == {
-        f"small.{x}" for x in ("json", "html", "tex", "csv")
-    }
+        patched.setattr(module, "run", killed)
+        run(*suite(tiny_model))
+    assert run(*suite(tiny_model)) == 0
+    assert len(small_suite) == 10, "every part was measured once"
+
+
+def test_options_of_the_suite(tiny_model, tmp_path, capfd):
+    assert "--out" in refused(tmp_path, capfd, *suite(tiny_model)[:4])
+    assert "--suite papers" in refused(tmp_path, capfd, "evaluate", tiny_model, "--supervised", tiny_model)
+    assert "--limit must be" in refused(tmp_path, capfd, *suite(tiny_model, "--limit", "3"))
+    assert "leave --seeds out" in refused(tmp_path, capfd, *suite(tiny_model, "--seeds", "2"))
 
 
 def test_a_file_where_the_suite_wants_a_folder(small_suite, tiny_model, tmp_path, capfd):

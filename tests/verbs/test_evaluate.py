@@ -1,4 +1,4 @@
-"""`evaluate`, `prescribe` and `reproduce` through the door: what comes out, what is refused, what is not done twice."""
+"""`evaluate` and `prescribe` through the door: what comes out and what is refused."""
 
 from __future__ import annotations
 
@@ -86,33 +86,3 @@ def test_nothing_to_gain_is_left_alone(tmp_path, capsys):
     assert "Leave it alone." in output
     assert (tmp_path / "uncone-fix.html").exists(), "the report says why"
     assert not (tmp_path / "f.npy").exists() and not (tmp_path / "repair").exists()
-
-
-def test_the_papers_are_made_once(tiny_model, pairs, monkeypatch, tmp_path):
-    """The suite, on a set of our own in place of the seven."""
-    from dataclasses import replace
-
-    from uncone.evaluation import papers
-
-    small = [
-        replace(table, datasets=(pairs,), methods="raw,center", seeds=1)
-        for table in papers.PAPERS
-        if table.datasets and table.name != "flow-whitening"
-    ]
-    monkeypatch.setattr(papers, "PAPERS", [replace(paper, datasets=()) for paper in small])
-    real = uncone.verbs.evaluate.evaluate
-    levels = []
-
-    def evaluate(model, datasets, *rest, **options):
-        levels.append(options["level"])
-        return real(model, [pairs], *rest, **options)
-
-    monkeypatch.setattr(uncone.verbs.evaluate, "evaluate", evaluate)
-    tables = list(uncone.reproduce(tiny_model, "tables", fit_on=list(pairs.left)))
-    assert [result is not None for _, result in tables] == [True, True] and levels == ["token", "token"]
-    assert {path.suffix for path in (tmp_path / "tables").iterdir()} == {".html", ".json", ".tex", ".csv"}
-    again = list(uncone.reproduce(tiny_model, "tables", fit_on=list(pairs.left)))
-    assert [result for _, result in again] == [None, None] and len(levels) == 2
-    assert all(
-        result is not None for _, result in uncone.reproduce(tiny_model, "tables", seed=5, fit_on=list(pairs.left))
-    )

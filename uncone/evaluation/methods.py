@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from uncone.analysis.space.spectrum.isotropy import PartitionIsotropy, partition_isotropy
 from uncone.data.batch import Matrix
 from uncone.data.storage.path import path_of
 from uncone.data.tasks.sts import open_pairs
@@ -297,11 +300,32 @@ class Fits:
 
         A transductive repair is fitted on the same texts, or on `own`: the same as often as they occur.
         """
+        vectors, repair = self.vectors_and_repair(method, seed, texts, name, own)
+        return vectors, "" if repair is None else repair.note_
+
+    def vectors_and_repair(
+        self, method: Method, seed: int, texts: Sequence[str], name: str, own: Sequence[str] | None = None
+    ) -> tuple[Matrix, Repair | None]:
+        """The same with the repair itself, None for raw and for static vectors."""
         if method.repair == "static":
             model = self.space.encoder or self.model
-            return static_means(model, texts, method.options.get("file"), self.settings.loading), ""
+            return static_means(model, texts, method.options.get("file"), self.settings.loading), None
         repair = self.repair(method, seed, texts if own is None else own, name)
-        return self.space.vectors(texts, repair), "" if repair is None else repair.note_
+        return self.space.vectors(texts, repair), repair
+
+    def partition(self, method: Method, repair: Repair | None, texts: Sequence[str]) -> PartitionIsotropy | None:
+        """I(W) of the vectors that the repair acts on, tokens or sentences; None if it is not to be measured."""
+        if not self.settings.partition or method.repair == "static":
+            return None
+        source = self.space.rows(texts, "the vectors")
+
+        def blocks() -> Iterator[Matrix]:
+            for rows in source.read():
+                vectors: Matrix = np.asarray(rows.vectors)
+                vectors = vectors[np.isfinite(vectors[:, 0])]  # a text without a token has none
+                yield vectors if repair is None else repair.map(vectors)
+
+        return partition_isotropy(blocks)
 
     def refusal(self, method: Method) -> OtherSpaceError | None:
         """The error if a saved repair belongs to another space."""

@@ -47,7 +47,8 @@ class Settings:
     rows of its own. For `layer` and `pooling`, None means the model's own recipe. Inductive methods are fitted on
     `fit_on`: a corpus such as snli, a file, `train` (STS-B and SICK), or strings. `protocols` applies to methods that
     name none. `data` is the folder of named corpora. `gmm` includes the mixture of Gaussians in the standard methods.
-    `seeds` repeats methods with a random start; `cache` keeps the vectors of texts.
+    `seeds` repeats methods with a random start; `cache` keeps the vectors of texts. `partition` also measures the
+    partition isotropy I(W) of the vectors that are repaired.
     """
 
     layer: str | int | Sequence[str | int] | None = None
@@ -60,6 +61,7 @@ class Settings:
     protocols: Sequence[str] = ("inductive",)
     data: str | os.PathLike[str] | None = None
     gmm: bool = True
+    partition: bool = False
     seeds: int = 1
     replicates: int = 1000
     seed: int = 0

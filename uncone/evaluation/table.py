@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from uncone.analysis.intervals.bootstrap import Difference
 from uncone.analysis.intervals.correlation import Aggregated
 from uncone.analysis.intervals.resampling import Score
+from uncone.analysis.space.spectrum.isotropy import PartitionIsotropy
 
 __all__ = [
     "Cell",
@@ -74,6 +75,8 @@ class Cell:
     """The mean squared distance of positive pairs at length 1: those with 80 % of the highest score or more."""
     uniformity: float | None = None
     """The logarithm of E exp(-2|u - v|^2) over the distinct sentences, or a sample of them."""
+    partition: PartitionIsotropy | None = None
+    """I(W) of the vectors that are repaired, if it was measured."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,7 @@ class TaskRow:
     differences: Mapping[str, Difference]
     isoscore: float | None = None
     note: str = ""
+    partition: PartitionIsotropy | None = None
 
 
 @dataclass(frozen=True)

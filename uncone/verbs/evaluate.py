@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, fields, replace
-from hashlib import sha256
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uncone import __version__
 from uncone.data.storage.path import path_of
-from uncone.errors import FitError, OptionError, OutputError
+from uncone.errors import FitError, OptionError
 from uncone.verbs.options.evaluate import EvaluateOptions
 from uncone.verbs.options.fix import PrescribeOptions
 from uncone.verbs.spaces.encoding import encoded, open_space, open_texts_of
@@ -26,15 +22,18 @@ if TYPE_CHECKING:
     from uncone.data.tasks.sts import PairTask
     from uncone.evaluation.advised import Advised
     from uncone.evaluation.folds import PairProblem
-    from uncone.evaluation.papers import PaperTable
     from uncone.evaluation.prescription import Prescription
     from uncone.evaluation.spaces import Settings
     from uncone.evaluation.table import EvaluationTable, Method, TaskRow
     from uncone.evaluation.vectors.fits import VectorFits
     from uncone.report.documents.evaluate import Evaluated
+    from uncone.report.documents.evaluate.papers import PaperTables
     from uncone.verbs.spaces.judged import JudgedPairs
 
 __all__ = ["evaluate", "prescribe", "reproduce"]
+
+_LEAST = 30
+"""Pairs of a dataset that a trial of the suite needs."""
 
 
 @verb(EvaluateOptions)
@@ -62,7 +61,7 @@ def evaluate(
     if options.vectors is not None:
         return _evaluate_vectors(options, methods if methods is not None else options.methods or None)
     from uncone.data.tasks.sts import STS
-    from uncone.evaluation.papers import published_rows
+    from uncone.evaluation.papers.published import published_rows
     from uncone.evaluation.table import EvaluationTable as Table
     from uncone.evaluation.tasks.sts import evaluate_sts
     from uncone.report.documents.evaluate import Evaluated as Rendered
@@ -150,7 +149,7 @@ def _settings(options: EvaluateOptions, methods: str | Iterable[str | Method] | 
     from uncone.evaluation.methods import level_for
     from uncone.evaluation.spaces import Settings
 
-    names = [field.name for field in fields(Settings) if field.name not in ("layer", "cache")]
+    names = [field.name for field in fields(Settings) if field.name not in ("layer", "cache", "partition")]
     shared = {name: getattr(options, name) for name in names}
     shared["level"] = options.level or level_for(methods)
     return Settings(layer=options.layers, cache=VectorCache() if options.cache else None, **shared)
@@ -158,57 +157,33 @@ def _settings(options: EvaluateOptions, methods: str | Iterable[str | Method] | 
 
 @verb(EvaluateOptions)
 def reproduce(
-    model: str | os.PathLike[str], folder: str | os.PathLike[str], *, options: EvaluateOptions
-) -> Iterator[tuple[PaperTable, Evaluated | None]]:
-    """Make all tables of the papers for one model, each written to `folder` when it is done.
+    model: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    supervised: str | os.PathLike[str] | None = None,
+    limit: int | None = None,
+    *,
+    options: EvaluateOptions,
+) -> PaperTables:
+    """Make all tables of the cluster-based, flow and whitening papers for one model, and write them to `folder`.
 
-    A table that is there already, of this model and with these settings, is not made again (None): so a run that was
-    interrupted goes on. Vectors of texts come from the cache. Every table goes to `folder` as .html, .json, .tex and
-    .csv.
+    The tables with NLI supervision are those of `supervised`, a sentence model trained on NLI; or of the model itself,
+    if it is a sentence model. `limit` takes only so many pairs of each dataset, for a trial. Each part is kept in
+    `folder`/parts when it is complete, and not measured again with the same model and settings: so a run that
+    was interrupted goes on. The tables are written as papers.html, .md, .tex, .csv and .json.
     """
     from uncone.data.writing.atomic import write_all
-    from uncone.encoders.open import model_folder, open_encoder
-    from uncone.encoders.sentence_transformer import read_recipe
-    from uncone.evaluation.papers import PAPERS
+    from uncone.evaluation.papers.resumable import measure_parts
+    from uncone.report.documents.evaluate.papers import PaperTables as Tables
 
-    target, loading = path_of(folder), options.loading
-    sentence_model = read_recipe(model_folder(os.fspath(model), loading)) is not None
-    content = open_encoder(model, loading).fingerprint()
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"The folder {target} cannot be created: {error.strerror}. Name another with --out."
-        ) from error
-    settings: dict[str, Any] = {"fit_on": options.fit_on, "dtype": loading.dtype}
-    settings |= {"prompt": options.prompt, "replicates": options.replicates}
-    if not isinstance(settings["fit_on"], str | os.PathLike):
-        settings["fit_on"] = sha256("\n".join(settings["fit_on"]).encode(errors="replace")).hexdigest()
-    for table in PAPERS:
-        if table.layer is None and not sentence_model:
-            continue
-        made_as = {"model": content, "seed": options.seed, **settings, "table": asdict(table), "uncone": __version__}
-        mark = json.loads(json.dumps(made_as, default=str))  # as it is read back
-        json_file, *beside = (target / f"{table.name}.{ending}" for ending in ("json", "html", "tex", "csv"))
-        if _is_done(json_file, mark) and all(path.is_file() for path in beside):
-            yield table, None
-            continue
-        own = {name: getattr(table, name) for name in ("protocols", "layer", "pooling", "level", "seeds", "tasks")}
-        result = evaluate(model, table.datasets, table.methods, options=options, published=True, **own)
-        values = {**result.to_dict(), "made_as": mark}
-        files = dict(zip(beside, (result.to_html(), result.to_latex(), result.to_csv()), strict=True))
-        # The JSON comes last: if it is there, all other files are.
-        write_all({**files, json_file: json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"})
-        yield table, result
-
-
-def _is_done(path: Path, mark: dict[str, Any]) -> bool:
-    """Whether the file holds a table made with the same settings."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(values, dict) and values.get("made_as") == mark
+    if limit is not None and limit < _LEAST:
+        raise OptionError(f"A limit of {limit} is too small: we need at least {_LEAST} pairs of each dataset.")
+    target = path_of(folder)
+    suite = measure_parts(model, supervised, target, _settings(options, None), limit)
+    own = suite.figures, limit, suite.provenance, suite.resumed
+    tables = Tables(os.fspath(model), suite.supervised, *own)
+    forms = {"html": tables.to_html, "md": tables.to_markdown, "tex": tables.to_latex, "csv": tables.to_csv}
+    write_all({target / f"papers.{ending}": render() for ending, render in {**forms, "json": tables.to_json}.items()})
+    return tables
 
 
 def _other_tasks(

@@ -34,6 +34,7 @@ from uncone.errors import FormatError, OptionError
 from uncone.evaluation.advised import AdvisedValues
 from uncone.evaluation.table import Hubs, Row, TaskRow
 from uncone.report.documents.advice import KnownUse
+from uncone.report.documents.evaluate.papers import PaperTables
 from uncone.report.documents.evaluate.scores import Gain
 from uncone.report.documents.layers import LARGE_FIELDS
 from uncone.report.documents.plan import How
@@ -212,7 +213,10 @@ def _shapes() -> dict[str, list[Any]]:
         "plan": [_object("Planned", {**version, **_plan()})],
         "encode": [_values(Encoded, schema=int, verb=str)],
         "fix": [repaired, _object("Prescribed", {**version, "prescription": prescription}), by_rule],
-        "evaluate": [_object("Evaluated", {**version, **_evaluation()}, {"made_as": _OBJECT})],
+        "evaluate": [
+            _object("Evaluated", {**version, **_evaluation()}, {"made_as": _OBJECT}),
+            _values(PaperTables, ["resumed"], schema=int, published=list[_OBJECT], **_SUMMARY),
+        ],
         "tune": [_object("Tuned", {**version, **_tuning(study, study_options, differences)})],
         "ablate layers": [_object("LayerAblation", {**version, **_layer_ablation()})],
         "ablate data": [_object("DataAblation", {**version, **_data_ablation()})],

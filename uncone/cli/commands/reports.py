@@ -266,7 +266,7 @@ def evaluate(
     check_outputs(output, [model, *(options.datasets or ()), *options.methods, *filter(None, files)])
     from uncone.verbs.evaluate import evaluate as run
 
-    if output.suite is not None or output.out is not None:
+    if output.suite is not None or any(output.is_given(name) for name in ("out", "supervised", "limit")):
         output.check_suite(options)
         options.check_model(model)
         return _suite(str(model), options, output)
@@ -276,17 +276,15 @@ def evaluate(
 
 
 def _suite(model: str, options: EvaluateOptions, output: EvaluateOutput) -> int:
-    """Every table of the papers, one after the other."""
+    """Every table of the papers."""
     assert output.out is not None
     from uncone.verbs.evaluate import reproduce
 
     with progress_bar("done") as progress:
-        for table, result in reproduce(model, output.out, options=options, progress=progress):
-            say(f"{table.title}\n{table.source}\n\n")
-            if result is None:
-                say(f"  exists already: {output.out / table.name}.html\n\n")
-            else:
-                say(printed(result, [output.out / f"{table.name}.html"]) + "\n")
+        tables = reproduce(model, output.out, output.supervised, output.limit, options=options, progress=progress)
+    if tables.resumed:
+        say(f"  kept from an earlier run: {', '.join(tables.resumed)}\n\n")
+    say(printed(tables, [output.out / f"papers.{ending}" for ending in ("html", "md", "tex", "csv", "json")]))
     return 0
 
 

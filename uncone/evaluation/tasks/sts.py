@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from uncone.analysis.intervals.bootstrap import Replicates, bootstrap, differenc
 from uncone.analysis.intervals.correlation import Aggregated, Correlation, Kind, aggregate
 from uncone.analysis.intervals.pair_units import PairUnits, pair_units
 from uncone.analysis.intervals.resampling import bounds
+from uncone.analysis.space.spectrum.isotropy import PartitionIsotropy
 from uncone.data.batch import IntVector, Matrix
 from uncone.data.tasks.sts import STS, PairTask, open_pairs
 from uncone.data.writing.manifest import versions
@@ -23,8 +24,9 @@ from uncone.evaluation.methods import Fits, prepare
 from uncone.evaluation.spaces import Settings
 from uncone.evaluation.table import Cell, EvaluationTable, Method, Row
 from uncone.evaluation.tasks.positives import alignments, sampled_uniformity
+from uncone.repairs.repair import Repair
 
-__all__ = ["Contender", "compare_contenders", "evaluate_sts", "isotropy", "score_methods"]
+__all__ = ["Contender", "compare_contenders", "evaluate_sts", "isotropy", "mean_partition", "score_methods"]
 
 
 def evaluate_sts(
@@ -143,6 +145,14 @@ def compare_contenders(
     return named_rows(range(len(names))), named_rows([1, 0, *range(2, len(names))]) if len(names) > 1 else []
 
 
+def mean_partition(seeds: Sequence[PartitionIsotropy | None]) -> PartitionIsotropy | None:
+    """The mean of log10 I(W) over seeds; None where one has none."""
+    values = [each for each in seeds if each is not None]
+    if not values or len(values) < len(seeds):
+        return None
+    return PartitionIsotropy(*np.mean([astuple(each) for each in values], axis=0).tolist())
+
+
 def isotropy(rows: Matrix, units: NDArray[np.float64] | None = None) -> tuple[float | None, float | None]:
     """The IsoScore of rows (n, d), corrected for n, and the mean cosine of two of them; None where undefined.
 
@@ -201,6 +211,7 @@ class _Result:
     uniformity: float | None = None
     reason: str = ""
     note: str = ""
+    partition: PartitionIsotropy | None = None
 
 
 def _judge(pairs: _Pairs, rows: Matrix, note: str, seed: int) -> _Result:
@@ -218,26 +229,31 @@ def _judge_method(
     results: list[list[_Result]] = [[] for _ in tasks]
     places = {text: place for place, text in enumerate(every)}
     for seed in fits.seeds(method):
-        if method.protocol != "transductive":
-            vectors, note = _vectors(fits, method, seed, every, "all sentences")
+        shared = None if method.protocol == "transductive" else _repaired(fits, method, seed, every, "all sentences")
         for own, task in zip(results, tasks, strict=True):
-            if method.protocol == "transductive":
-                rows, note = _vectors(fits, method, seed, task.texts, task.name, task.occurrences)
+            if shared is None:
+                rows, repair, note = _repaired(fits, method, seed, task.texts, task.name, task.occurrences)
             else:
+                vectors, repair, note = shared
                 rows = None if vectors is None else vectors[[places[text] for text in task.texts]]
-            own.append(_Result(None, reason=note) if rows is None else _judge(task, rows, note, fits.settings.seed))
+            if rows is None:
+                own.append(_Result(None, reason=note))
+                continue
+            result = _judge(task, rows, note, fits.settings.seed)
+            own.append(replace(result, partition=fits.partition(method, repair, task.occurrences)))
         fits.settings.report("methods", 1, total)
     return results
 
 
-def _vectors(
+def _repaired(
     fits: Fits, method: Method, seed: int, texts: Sequence[str], name: str, fit_on: Sequence[str] | None = None
-) -> tuple[Matrix | None, str]:
-    """The vectors and the note of the repair; none and the reason if it cannot be fitted."""
+) -> tuple[Matrix | None, Repair | None, str]:
+    """The vectors, the repair and its note; no vectors and the reason if it cannot be fitted."""
     try:
-        return fits.vectors(method, seed, texts, name, fit_on)
+        vectors, repair = fits.vectors_and_repair(method, seed, texts, name, fit_on)
     except RepairError as error:
-        return None, str(error)
+        return None, None, str(error)
+    return vectors, repair, "" if repair is None else repair.note_
 
 
 def _rows(
@@ -309,7 +325,8 @@ def _column(
         seeds = [next(aligned) for result in own if result.cosines is not None]
         alignment = seeds[0] if seeds else None  # of several random starts, the first
         difference = None if at == 0 else gains[at]
-        figures = isoscore, baseline, difference, spread, alignment, uniformity
+        partition = mean_partition([result.partition for result in own])
+        figures = isoscore, baseline, difference, spread, alignment, uniformity, partition
         cells.append(Cell(task.name, spearman, pearson, *figures))
     return cells, replicates
 

@@ -15,6 +15,7 @@ from uncone.analysis.intervals.bootstrap import Difference, Replicates, differen
 from uncone.analysis.intervals.labeled_pairs import score_pairs
 from uncone.analysis.intervals.pair_units import item_units, pair_units
 from uncone.analysis.intervals.resampling import Score, log_odds_score, score, share_score
+from uncone.analysis.space.spectrum.isotropy import PartitionIsotropy
 from uncone.data.batch import Matrix
 from uncone.data.open import open_source
 from uncone.data.tasks.labeled import LabeledTask, open_labeled
@@ -28,7 +29,7 @@ from uncone.evaluation.spaces import Sentences, Settings, Tokens
 from uncone.evaluation.table import Method, TaskRow, TaskScores
 from uncone.evaluation.tasks.classify import classify, cross_classify
 from uncone.evaluation.tasks.retrieve import retrieve
-from uncone.evaluation.tasks.sts import isotropy
+from uncone.evaluation.tasks.sts import isotropy, mean_partition
 from uncone.evaluation.tasks.words import Senses, same_sense, word_similarity
 
 __all__ = [
@@ -60,6 +61,7 @@ class TaskResult(NamedTuple):
     figures: TaskScores
     isoscore: float | None
     note: str
+    partition: PartitionIsotropy | None = None
 
 
 def evaluate_labeled(
@@ -84,14 +86,16 @@ def evaluate_labeled(
     sampling: dict[str, Any] = {"replicates": settings.replicates, "seed": settings.seed, "units": units}
 
     def judge(fits: Fits, method: Method, seed: int) -> TaskResult:
-        vectors, note = fits.vectors(method, seed, every, task.name)
+        vectors, repair = fits.vectors_and_repair(method, seed, every, task.name)
+        note = "" if repair is None else repair.note_
         own = _rows_of(texts, every, vectors)
         if learned is None:
             figures = cross_classify(own, task.labels, **sampling)
         else:
             figures = classify(_rows_of(train_texts, every, vectors), learned.labels, own, task.labels, **sampling)
         notes = [LINEAR, note, "" if figures.converged else "The regression did not converge."]
-        return TaskResult(figures, isotropy(own)[0], " ".join(filter(None, notes)))
+        partition = fits.partition(method, repair, texts)
+        return TaskResult(figures, isotropy(own)[0], " ".join(filter(None, notes)), partition)
 
     return _evaluate(task.name, model, every, methods, settings, judge)
 
@@ -310,7 +314,8 @@ def task_rows(
         isoscores = [result.isoscore for result in results[at] if result.isoscore is not None]
         note = failed.get(at) or (results[at][0].note if results[at] else "")
         isoscore = float(np.mean(isoscores)) if isoscores else None
-        rows.append(TaskRow(task, fits.in_space(method), scores[at], gains[at], isoscore, note))
+        partition = mean_partition([result.partition for result in results[at]])
+        rows.append(TaskRow(task, fits.in_space(method), scores[at], gains[at], isoscore, note, partition))
     return rows
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from uncone.analysis.measures.finding import Level
 from uncone.analysis.number_format import cosine, count, plain
-from uncone.evaluation.papers import published_rows
+from uncone.evaluation.papers.published import published_rows
 from uncone.report import document as doc
 from uncone.report.charts.model import Axis, Chart, Forest, Line, Points
 from uncone.report.documents.evaluate import tables as score_tables

@@ -23,18 +23,27 @@ _SPECIAL = {
     **{"²": "\\textsuperscript{2}", "₁": "\\textsubscript{1}"},
 }
 
+_WIDE = 9
+"""Columns of a table in small type that a page has no room for."""
+
 
 def render(document: Document) -> str:
     """Every table of a document; a comment names the packages that they need."""
+    blocks = [(block, section.title) for section in document.sections for block in leaves(section.blocks)]
+    parts = [(block.table if isinstance(block, Items) else block, title) for block, title in blocks]
+    tables = [(part, title) for part, title in parts if isinstance(part, Table)]
+    packages = [
+        "booktabs",
+        "textcomp",
+        "amssymb",
+        *(["graphicx"] if any(_is_wide(table) for table, _ in tables) else []),
+    ]
     lines = [
         f"% {printable(document.name)}: {printable(document.title)}",
-        "% needs \\usepackage{booktabs,textcomp,amssymb} and \\usepackage[T1]{fontenc}",
+        f"% needs \\usepackage{{{','.join(packages)}}} and \\usepackage[T1]{{fontenc}}",
     ]
-    for section in document.sections:
-        for block in leaves(section.blocks):
-            table = block.table if isinstance(block, Items) else block
-            if isinstance(table, Table):
-                lines += ["", *_table(table, section.title, document.name)]
+    for table, title in tables:
+        lines += ["", *_table(table, title, document.name)]
     return "\n".join(lines) + "\n"
 
 
@@ -47,12 +56,19 @@ def escaped(text: str) -> str:
     return "".join(_SPECIAL.get(letter, letter) for letter in printable(text))
 
 
+def _is_wide(table: Table) -> bool:
+    """Whether a table is scaled down to the width of the page."""
+    return table.compact and len(table.columns) >= _WIDE
+
+
 def _table(table: Table, section: str, name: str) -> Iterator[str]:
     columns = table.columns
     parts = (f"{name}: {table.title or section}", table.intro, *table.remarks)
     yield "\\begin{table}"
     yield "\\centering"
     yield f"\\caption{{{escaped('. '.join(part.rstrip('.') for part in parts if part))}.}}"
+    if _is_wide(table):
+        yield "\\resizebox{\\textwidth}{!}{%"
     yield f"\\begin{{tabular}}{{{''.join('l' if column.align == 'left' else 'r' for column in columns)}}}"
     yield "\\toprule"
     yield f"{' & '.join(escaped(column.title) for column in columns)} \\\\"
@@ -66,7 +82,7 @@ def _table(table: Table, section: str, name: str) -> Iterator[str]:
         if place:
             yield "\\midrule"
         yield f"\\multicolumn{{{len(columns)}}}{{l}}{{\\emph{{{escaped(row.cells[0].text)}}}}} \\\\"
-    yield from ("\\bottomrule", "\\end{tabular}", "\\end{table}")
+    yield from ("\\bottomrule", f"\\end{{tabular}}{'}' if _is_wide(table) else ''}", "\\end{table}")
 
 
 def _cell(cell: Cell, muted: bool) -> str:

@@ -183,17 +183,26 @@ class EvaluateOutput(OutputOptions):
     suite: str | None = option(
         None, "Reproduce every table of the cluster-based, flow and whitening papers.", rule=among("papers")
     )
-    out: Path | None = option(None, "Folder for the tables of --suite. Existing tables are kept.", flag="--out -o")
+    out: Path | None = option(
+        None, "Folder for the tables of --suite. Parts that are measured already are kept.", flag="--out -o"
+    )
+    supervised: str | None = option(
+        None,
+        "Sentence model trained on NLI, for the supervised tables of --suite.",
+        default_text="the model, if it is one",
+    )
+    limit: int | None = option(None, "Use only N pairs of each dataset of --suite, for a trial.", rule=at_least(30))
 
     def check_suite(self, options: EvaluateOptions) -> None:
         """Refuse a suite without a folder, and options that it sets itself."""
         if self.suite is None or self.out is None:
             raise OptionError(
-                "--suite papers needs a folder for its tables, and --out is only for it: --suite papers --out tables."
+                "--suite papers needs a folder for its tables, and --out, --supervised and --limit are only for it: "
+                "--suite papers --out tables."
             )
         own = ("vectors", "datasets", "tasks", "methods", "protocols", "layer", "pooling", "sides", "level", "seeds")
         wrong = [options.flag(name) for name in own if options.is_given(name)]
-        others = [name for name in self.field_names() if name not in ("html", "suite", "out")]
+        others = [name for name in self.field_names() if name not in ("html", "suite", "out", "supervised", "limit")]
         wrong += [self.flag(name) for name in others if self.is_given(name)]
         if wrong:
             raise OptionError(f"--suite defines its own tables and writes them to --out: leave {wrong[0]} out.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,14 @@ import numpy as np
 from uncone.data.batch import Batch, Matrix
 from uncone.stats.partition import PartitionSums
 
-__all__ = ["isoscore_star", "ledoit_wolf_share", "log10_isotropy", "mean_offset"]
+__all__ = [
+    "PartitionIsotropy",
+    "isoscore_star",
+    "ledoit_wolf_share",
+    "log10_isotropy",
+    "mean_offset",
+    "partition_isotropy",
+]
 
 
 def isoscore_star(covariance: Any, zeta: float = 0.0, reference: Any = None) -> Any:  # noqa: ANN401 - arrays or tensors
@@ -44,6 +53,50 @@ def ledoit_wolf_share(n: float, dim: int, trace: float, squares: float, fourth: 
     if math.isnan(error):
         return math.nan
     return 0.0 if error <= 0 else min(error, spread) / spread if spread > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class PartitionIsotropy:
+    """log10 I(W) under three conventions.
+
+    `published` is that of the code of the papers: each eigenvector with the one sign that the solver happens to return.
+    `both_signs` is our safe form, which depends on no solver: Z(c) and Z(-c) both count. `unit` is the same after
+    scaling the vectors to mean norm 1, because I(W) depends on their length. All by log-sum-exp, so nothing overflows.
+    """
+
+    published: float
+    both_signs: float
+    unit: float
+
+
+def partition_isotropy(blocks: Callable[[], Iterable[Matrix]]) -> PartitionIsotropy | None:
+    """I(W) of vectors that come in blocks (n, d), which are read twice; None if none is usable.
+
+    >>> isotropy = partition_isotropy(lambda: [np.array([[1.0, 0.0], [-1.0, 0.0]])])
+    >>> isotropy.both_signs == log10_isotropy(np.array([[1.0, 0.0], [-1.0, 0.0]]))
+    True
+    """
+    gram: Matrix | None = None
+    norms, n, zeros = 0.0, 0, 0
+    for block in blocks():
+        batch = Batch.of(block)
+        product = (batch.vectors.T @ batch.vectors).astype(np.float64)
+        gram = product if gram is None else gram + product
+        norms += float(batch.norms.sum(dtype=np.float64))
+        n, zeros = n + batch.n, zeros + batch.zero.size
+    if gram is None or not n:
+        return None
+    # The code of the papers calls numpy.linalg.eig, whose signs and rounding are not those of eigh.
+    returned = PartitionSums(np.ascontiguousarray(np.linalg.eig(gram)[1].real))
+    safe = PartitionSums(np.linalg.eigh(gram)[1], scales=(1.0, n / norms))
+    for block in blocks():
+        batch = Batch.of(block)
+        returned.update(batch)
+        safe.update(batch)
+    sums = [returned.log_sums[0, 0], *safe.log_sums]
+    if zeros:  # they count: exp(0) is 1 in every direction
+        sums = [np.logaddexp(logs, math.log(zeros)) for logs in sums]
+    return PartitionIsotropy(*(float(logs.min() - logs.max()) / math.log(10) for logs in sums))
 
 
 def log10_isotropy(rows: Matrix) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from uncone.data.tasks.sts import STS
-from uncone.evaluation.papers import PUBLISHED, published_rows
+from uncone.evaluation.papers.published import PUBLISHED, published_rows
 
 
 def test_bert_base_has_its_rows():
