@@ -39,6 +39,8 @@ class StudySettings:
     k: int | None = None
     frequency: str = "corpus"
     deep_sample: int = 50_000
+    keep_vectors: bool = False
+    """Whether the vectors behind the frequencies of the last layer are kept; no number depends on it."""
 
     def to_dict(self) -> dict[str, Any]:
         """All that the numbers depend on, as plain JSON values."""
@@ -73,7 +75,7 @@ def settings_from(options: Mapping[str, Any]) -> StudySettings:
         OptionError: a size or a kind that does not exist.
     """
     of_rows = ("rows", "word_pooling", "pooling", "cased", "special")
-    others = ("mev_words", "seed", "batch_size", "no_sinks", "deep", "k", "frequency", "deep_sample")
+    others = ("mev_words", "seed", "batch_size", "no_sinks", "deep", "k", "frequency", "deep_sample", "keep_vectors")
     rule = RowRule(kinds=_kinds(options["kinds"], options["rows"]), **{name: options[name] for name in of_rows})
     return StudySettings(
         rule=rule,

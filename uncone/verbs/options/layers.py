@@ -68,6 +68,9 @@ class _Settings(SeedOptions):
     )
     deep_sample: int = option(50_000, "Number of vectors kept per layer, with --deep.", needs="deep", rule=_whole(100))
     sentences: bool = option(False, "Keep the IntraSim of every sentence.", cli=False)
+    keep_vectors: bool = option(
+        False, "Keep the vectors of the input embeddings and of the last layer, with deep.", needs="deep", cli=False
+    )
     memory: str | int | None = option(None, "Memory limit.", default_text="2GB, with --deep 4GB")
     batch_size: int | None = option(None, "Number of texts encoded at once.", rule=_whole(1))
 
