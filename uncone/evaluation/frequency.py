@@ -45,12 +45,12 @@ class SpaceBias:
     unit: str
     frequencies: str
     dim: int
-    rows: Sequence[RepairedBias]
+    repairs: Sequence[RepairedBias]
 
     @property
     def raw(self) -> FrequencyBias | None:
         """The bias of the vectors as they are."""
-        return self.rows[0].bias
+        return self.repairs[0].bias
 
 
 def frequency_methods(text: Any = METHODS) -> list[Method]:  # noqa: ANN401 - as for evaluate

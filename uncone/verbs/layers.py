@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from uncone.errors import OptionError
 from uncone.verbs.options.layers import LayersOptions
 from uncone.verbs.spaces.encoding import is_paragraphs, open_texts_of
 from uncone.verbs.spaces.verb import verb
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
     from uncone.data.texts.texts import TextSource
     from uncone.encoders.encoder import Encoder
     from uncone.report.documents.layers import LayerComparison, LayerStudy
+    from uncone.report.documents.layers.papers import LayerPapers
     from uncone.run.parts import Cluster
 
-__all__ = ["compare_layers", "layers"]
+__all__ = ["compare_layers", "layer_papers", "layers"]
 
 
 @verb(LayersOptions)
@@ -98,17 +100,56 @@ def compare_layers(models: Sequence[Any], corpora: Sequence[Any], *, options: La
     Several measures move with the number of texts. So corpora of different sizes are compared at the smallest: of the
     others a random sample is measured.
     """
-    from uncone.analysis.layers.contrast import contrast
-    from uncone.report.documents.layers import LayerComparison
+    return _compared(list(_studies(models, corpora, options)), options)
 
+
+@verb(LayersOptions)
+def layer_papers(
+    models: Sequence[Any],
+    corpora: Sequence[Any],
+    methods: Any = None,  # noqa: ANN401 - a text, or methods
+    *,
+    options: LayersOptions,
+) -> LayerPapers:
+    """Make the figures and tables of the papers on layers: every model on every corpus, and repairs of frequency.
+
+    `methods` are the repairs after which word frequency is measured again, by default center, standardize, droptop,
+    whiten, clustered and flow. Each is fitted on the input embeddings, and on the sampled words of the last layer.
+    """
+    from uncone.evaluation.frequency import METHODS, bias_after_repairs, frequency_methods
+    from uncone.report.documents.layers.papers import LayerPapers
+
+    if options.rows not in ("words", "tokens"):
+        raise OptionError(f"The papers measure words: use --rows words or tokens, not {options.rows}.")
+    repairs = frequency_methods(METHODS if methods is None else methods)
+    options = replace(options, deep=True, keep_vectors=True)
+    studies, spaces = [], []
+    for study in _studies(models, corpora, options):
+        assert study.deep is not None
+        for space in study.deep.spaces:
+            name = study.name
+            spaces.append(bias_after_repairs(space, name, repairs, seed=options.seed, progress=options.progress))
+        # Of many models, the vectors would fill the memory.
+        studies.append(replace(study, deep=replace(study.deep, spaces=())))
+    return LayerPapers(_compared(studies, options), spaces)
+
+
+def _studies(models: Sequence[Any], corpora: Sequence[Any], options: LayersOptions) -> Iterator[LayerStudy]:
+    """Every model on every corpus; of larger corpora as many texts as the smallest has."""
     sources = [open_texts_of(texts, options.text, None, options.data) for texts in corpora]
     sizes = [_count(source, options) for source in sources] if len(sources) > 1 else [0]
-    studies = []
     for source, size in zip(sources, sizes, strict=True):
         sample = {"sample": min(sizes)} if size > min(sizes) else {}
         for model in models:
             study = layers(model, source, options=options, **sample)
-            studies.append(replace(study, source={**study.source, "texts_in_corpus": size}) if sample else study)
+            yield replace(study, source={**study.source, "texts_in_corpus": size}) if sample else study
+
+
+def _compared(studies: Sequence[LayerStudy], options: LayersOptions) -> LayerComparison:
+    """The studies with the differences of each to the first."""
+    from uncone.analysis.layers.contrast import contrast
+    from uncone.report.documents.layers import LayerComparison
+
     first = studies[0]
     same = [study.provenance["corpus_content"] == first.provenance["corpus_content"] for study in studies]
     return LayerComparison(

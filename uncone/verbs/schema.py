@@ -29,6 +29,7 @@ from uncone.analysis.similarity.results import Crowd, Group, Groups, Labels, Pai
 from uncone.analysis.space.chart_data import Pictures
 from uncone.data.cache import Entry
 from uncone.errors import FormatError, OptionError
+from uncone.evaluation.frequency import SpaceBias
 from uncone.evaluation.table import Row, TaskRow
 from uncone.report.documents.evaluate.scores import Gain
 from uncone.report.documents.layers import LARGE_FIELDS
@@ -192,6 +193,7 @@ def _shapes() -> dict[str, list[Any]]:
     repaired = _object("Repaired", {**version, **_repair(), "before": diagnosis, "after": diagnosis})
     study, study_options, differences = _study()
     studies = _list(_object("ComparedStudy", study, study_options))
+    biases = _list(_values(SpaceBias, LARGE_FIELDS))
     prescription = _prescription()
     demo = {"check": diagnosis, "calibrate": calibrated, "fix": repaired, "prescribe": prescription}
     entries = dict.fromkeys(("entries", "cleared"), _list(Entry))
@@ -200,6 +202,7 @@ def _shapes() -> dict[str, list[Any]]:
         "layers": [
             _object("LayerStudy", {**version, **study}, study_options),
             _object("LayerComparison", {**version, "studies": studies, "differences": differences}),
+            _object("LayerPapers", {**version, "studies": studies, "differences": differences, "frequency": biases}),
         ],
         "similarity": [_object("Similarity", {**version, **_similarity()})],
         "map": [_object("Map", {**version, **_map()}, {"rows": list[int]})],

@@ -22,7 +22,17 @@ from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.errors import ShapeError
 from uncone.stats.hashing import copy_groups, hash_keys, hash_sample, row_prints
 
-__all__ = ["RANKS", "Association", "BiasBin", "FrequencyBias", "Outcome", "changes_of", "frequency_bias", "outcome_of"]
+__all__ = [
+    "RANKS",
+    "Association",
+    "BiasBin",
+    "FrequencyBias",
+    "Outcome",
+    "changes_of",
+    "frequency_bias",
+    "is_small",
+    "outcome_of",
+]
 
 RANKS = ("(0, 100]", "(100, 500]", "(500, 5K]", "(5K, 10K]")
 """The bins of frequency rank in the paper's table."""
@@ -171,9 +181,9 @@ def outcome_of(name: str, before: Association, after: Association, change: Assoc
     """
     if before.value is None or after.value is None or after.low is None or after.high is None:
         return "unknown"
-    if _is_small(name, before):
-        return "absent" if _is_small(name, after) else "grown" if (change.low or 0.0) > 0 else "unchanged"
-    if _is_small(name, after):
+    if is_small(name, before):
+        return "absent" if is_small(name, after) else "grown" if (change.low or 0.0) > 0 else "unchanged"
+    if is_small(name, after):
         return "removed"
     if name != "explained" and before.value * after.value < 0 and not after.low <= 0 <= after.high:
         return "reversed"
@@ -182,7 +192,8 @@ def outcome_of(name: str, before: Association, after: Association, change: Assoc
     return "grown" if change.low is not None and change.low > 0 else "unchanged"
 
 
-def _is_small(name: str, tie: Association) -> bool:
+def is_small(name: str, tie: Association) -> bool:
+    """Whether the whole interval of a tie counts as no bias."""
     if tie.low is None or tie.high is None:
         return False
     return tie.high <= _SMALL[name] and (name == "explained" or tie.low >= -_SMALL[name])

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from uncone.cli.output import check_outputs, deliver, gates_of, printed, progress_bar, say
 from uncone.data.storage.path import path_of
-from uncone.data.writing.atomic import check_output
+from uncone.data.writing.atomic import check_output, write_all
 from uncone.errors import OptionError, OutputError
 from uncone.verbs.options.calibrate import CalibrateOptions, CalibrateOutput
 from uncone.verbs.options.check import CheckOptions, CheckOutput
@@ -23,6 +23,8 @@ from uncone.verbs.options.shared import OutputOptions
 from uncone.verbs.options.similarity import SimilarityOptions, SimilarityOutput
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from uncone.report.documents.layers import LayerComparison, LayerStudy
 
 __all__ = ["DemoOutput", "calibrate", "check", "demo", "evaluate", "layers", "map", "plan", "similarity"]
@@ -94,6 +96,8 @@ def layers(
     output.check_tables(len(models) * len(corpus))
     if corpus.count("-") > 1:
         raise OptionError("Standard input (-) can be read only once.")
+    if output.suite is not None or output.out is not None:
+        return _layer_suite(models, corpus, options, output)
     from uncone.run.checkpoint import runs_folder
     from uncone.verbs.layers import compare_layers
     from uncone.verbs.layers import layers as run
@@ -110,6 +114,30 @@ def layers(
     for study in result.parts:
         study.settle()
     return code
+
+
+def _layer_suite(models: Sequence[str], corpus: Sequence[str], options: LayersOptions, output: LayersOutput) -> int:
+    """The figures and tables of the papers on layers, in a folder."""
+    output.check_suite(options)
+    assert output.out is not None
+    from uncone.evaluation.frequency import METHODS, frequency_methods
+    from uncone.report.charts.files import check_folder
+    from uncone.run.checkpoint import runs_folder
+    from uncone.verbs.layers import layer_papers
+
+    folder = path_of(output.out)
+    frequency_methods(METHODS if output.methods is None else output.methods)
+    check_folder(folder)
+    with progress_bar("texts") as progress:
+        others = {"state": options.state or runs_folder(), "keep_state": True, "progress": progress}
+        result = layer_papers(models, corpus, output.methods, options=replace(options, **others))
+    result.save_figures(folder)
+    files = result.files(folder)
+    write_all(files)
+    for study in result.parts:
+        study.settle()
+    say(printed(result, [folder / "layers.html", folder]))
+    return 0
 
 
 def _tables(study: LayerStudy, output: LayersOutput) -> dict[Path, str | bytes]:

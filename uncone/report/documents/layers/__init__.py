@@ -13,10 +13,9 @@ from uncone.analysis.layers.contrast import Contrast, Curve
 from uncone.analysis.layers.deep_results import Deep, Dimension
 from uncone.analysis.layers.layer import Layer, SentenceTable, StudySize, WordTable
 from uncone.analysis.measures.finding import Finding, finite
-from uncone.analysis.measures.measure import Verb
-from uncone.analysis.measures.registry import measures, placed
+from uncone.analysis.measures.registry import placed
 from uncone.analysis.number_format import count
-from uncone.report.charts.model import Axis, Chart, Line
+from uncone.report.charts.model import Chart
 from uncone.report.charts.theme import series_color
 from uncone.report.document import Block, Cell, Column, Document, Notes, Section, Sentences, Table, present, table
 from uncone.report.documents.layers import curves, deep, overview

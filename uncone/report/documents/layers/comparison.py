@@ -35,8 +35,11 @@ def comparison_charts(studies: Sequence[LayerStudy], contrasts: Sequence[Contras
     return [chart for pair in sorted(pairs, key=lambda pair: None in pair) for chart in pair if chart is not None]
 
 
-def overlay(studies: Sequence[LayerStudy], name: str) -> Chart | None:
-    """A measure of several studies over the layers, or over relative depth if their depths differ."""
+def overlay(studies: Sequence[LayerStudy], name: str, *, like: str = "") -> Chart | None:
+    """A measure of several studies over the layers, or over relative depth if their depths differ.
+
+    A measure without a chart of its own is drawn as the measure `like`.
+    """
     relative = len({depth_of(study) for study in studies}) > 1
     lines = []
     for place, (study, label) in enumerate(zip(studies, short_names(studies), strict=True)):
@@ -45,7 +48,7 @@ def overlay(studies: Sequence[LayerStudy], name: str) -> Chart | None:
         line = curves.finding_line(name, findings, unsigned=name in _UNSIGNED, **style)
         if line is not None:
             lines.append(at_depth(line, depth_of(study)) if relative else line)
-    curve = curves.curve_of(name, studies[0].row_noun)
+    curve = curves.curve_of(like or name, studies[0].row_noun)
     if not lines or curve is None:
         return None
     caption = f"{curve.caption}{_bases(studies, name)}"
