@@ -130,7 +130,7 @@ def _layer_suite(models: Sequence[str], corpus: Sequence[str], options: LayersOp
     check_folder(folder)
     with progress_bar("texts") as progress:
         others = {"state": options.state or runs_folder(), "keep_state": True, "progress": progress}
-        result = layer_papers(models, corpus, output.methods, options=replace(options, **others))
+        result = layer_papers(models, corpus, output.methods, options=options.cast(LayersOptions, **others))
     result.save_figures(folder)
     files = result.files(folder)
     write_all(files)
@@ -186,15 +186,13 @@ def similarity(
 
 
 def map(
-    source: Annotated[
+    *sources: Annotated[
         str,
         Parameter(
             help="A file of vectors, a folder or quoted glob of shards, or - for a .npy on standard input; with "
-            "--model, texts: a file, or one of snli, wikitext2, ptb, sts."
+            "--model, texts: a file, or one of snli, wikitext2, ptb, sts. With --corpus, models: a picture for each."
         ),
     ],
-    /,
-    *,
     options: MapOptions,
     output: MapOutput,
 ) -> int:
@@ -205,7 +203,14 @@ def map(
 
     Example: uncone map vectors.npy --png map.png
     """
-    check_outputs(output, [source, options.repair, *options.files_read])
+    if not sources:
+        raise OptionError("Name a file of vectors, of texts with --model, or models with --corpus.")
+    if len(sources) > 1 and options.corpus is None:
+        raise OptionError(
+            "Several sources are models, and --corpus names their texts: uncone map A B --corpus texts.txt."
+        )
+    source = sources[0] if options.corpus is None else list(sources)
+    check_outputs(output, [*sources, options.corpus, options.repair, *options.files_read])
     views = output.views(options.dims)
     if output.png is not None:
         _check_pictures(output.png, output.is_file)

@@ -13,6 +13,7 @@ from uncone.analysis.layers.deep_results import Clusters, DeepLayer, TypeCosines
 from uncone.analysis.layers.published import PUBLISHED_DIMENSIONS
 from uncone.analysis.number_format import cosine, count, plain
 from uncone.encoders.rows.segmentation import Kind
+from uncone.report.charts.cloud import view_of
 from uncone.report.charts.model import Chart, Cloud, CloudView, Coloring, Line, Number
 from uncone.report.charts.theme import series_color
 from uncone.report.document import Block, Cell, Column, Row, Table, present
@@ -170,13 +171,16 @@ def _dimension_row(name: str, vectors: str, n: str, m: int, cells: Sequence[Cell
 def panels(studies: Sequence[LayerStudy]) -> list[Cloud]:
     """The last layer of every study on two principal components: symbols against words, and word frequency.
 
-    Axes are in units of the root mean square distance from the middle, whatever the scale of a model.
+    Axes are in units of the root mean square distance from the middle, and the same for all studies.
     """
     clouds = []
     for place, (study, name) in enumerate(zip(studies, short_names(studies), strict=True), 1):
         cloud = _panel(study, name, f"clusters-panel-{place}")
         clouds += [cloud] if cloud is not None else []
-    return clouds
+    if not clouds:
+        return clouds
+    frame = view_of(np.concatenate([cloud.views[0].points for cloud in clouds]))[:2]
+    return [replace(cloud, views=[replace(cloud.views[0], frame=frame)]) for cloud in clouds]
 
 
 def _panel(study: LayerStudy, name: str, anchor: str) -> Cloud | None:
@@ -199,7 +203,7 @@ def _panel(study: LayerStudy, name: str, anchor: str) -> Cloud | None:
     texts = [printable(facts.excerpt(i)) for i in range(facts.n)]
     caption = (
         f"{count(len(points), 'vector')} of layer {layer.number} on two principal components, in units of their root "
-        "mean square distance from the middle. Color: kind of token, or word frequency."
+        "mean square distance from the middle, on the same axes for all studies. Color: kind of token, or frequency."
     )
     if manifold is not layer.manifold:
         caption += f" Without {count(layer.manifold.sinks, 'sink')}."
