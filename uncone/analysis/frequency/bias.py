@@ -148,8 +148,8 @@ def frequency_bias(
         "distance": _correlation(near, logs[uniform], _some(groups, uniform)),
         "explained": explained,
     }
-    names, shown = [words[i] for i in places[picture].tolist()], logs[picture] / np.log(10)
-    return FrequencyBias(len(places), len(rows), filled, ties, points, names, shown, columns)
+    names, frequency = [words[i] for i in places[picture].tolist()], logs[picture] / np.log(10)
+    return FrequencyBias(len(places), len(rows), filled, ties, points, names, frequency, columns)
 
 
 def changes_of(before: FrequencyBias, after: FrequencyBias) -> dict[str, Association]:

@@ -74,9 +74,9 @@ class LayerPapers(Result):
         studies = self.parts
         corpora = list(dict.fromkeys(str(study.source["corpus"]) for study in studies))
         models = list(dict.fromkeys(str(study.source["model"]) for study in studies))
-        made = f"{count(len(models), 'model')} on {count(len(corpora), 'corpus')}".replace("corpuss", "corpora")
+        size = f"{count(len(models), 'model')} on {count(len(corpora), 'corpus')}".replace("corpuss", "corpora")
         verdict = Verdict(
-            f"Figures and tables of three papers, of {made}.",
+            f"Figures and tables of three papers, of {size}.",
             details=[study.story[0] for study in studies if study.story] + frequency_story(self.frequency),
             bulleted=True,
         )
@@ -86,7 +86,7 @@ class LayerPapers(Result):
             _notes(studies),
             overview.provenance(studies, short_names(studies) if len(studies) > 1 else [""]),
         ]
-        return Document(verdict.headline, made, "", [verdict], present(*sections))
+        return Document(verdict.headline, size, "", [verdict], present(*sections))
 
     def tables(self) -> dict[str, str]:
         """Every table of the papers as CSV, by file name: the cells as they are printed, and their intervals."""

@@ -43,9 +43,9 @@ _METRICS = ("euclidean", "cosine")
 
 def cluster_charts(studies: Sequence[LayerStudy]) -> list[Chart]:
     """S_inter and S_intra of all studies, raw and centered by cluster, and their local dimensions."""
-    dimensions = [overlay(studies, f"lid_{metric}") for metric in _METRICS]
-    named = [None if chart is None else replace(chart, name=f"clusters-{chart.name}") for chart in dimensions]
-    return present(*(_cosine_chart(studies, kind) for kind in ("inter", "intra")), *named)
+    overlays = [overlay(studies, f"lid_{metric}") for metric in _METRICS]
+    dimension_charts = [None if chart is None else replace(chart, name=f"clusters-{chart.name}") for chart in overlays]
+    return present(*(_cosine_chart(studies, kind) for kind in ("inter", "intra")), *dimension_charts)
 
 
 def _cosine_chart(studies: Sequence[LayerStudy], kind: _Kind) -> Chart | None:
@@ -63,9 +63,9 @@ def _cosine_chart(studies: Sequence[LayerStudy], kind: _Kind) -> Chart | None:
             lines.append(at_depth(line, depth_of(study)) if relative else line)
     if not lines:
         return None
-    what = "two different words" if kind == "inter" else "two occurrences of one word"
+    pair = "two different words" if kind == "inter" else "two occurrences of one word"
     caption = (
-        f"Mean cosine of {what}. Solid: as they are. Dashed: inside clusters, after subtracting the mean of each "
+        f"Mean cosine of {pair}. Solid: as they are. Dashed: inside clusters, after subtracting the mean of each "
         "cluster, which makes cosines small by construction."
     )
     x, y = DEPTH_AXIS if relative else LAYER_AXIS, value_axis(f"s_{kind}", f"mean cosine, S_{kind}", lines, zero=True)

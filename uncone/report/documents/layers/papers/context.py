@@ -107,8 +107,8 @@ def _cell(study: LayerStudy, layer: int, name: str) -> Cell:
     if finding is None or finding.magnitude is None:
         return Cell("–")
     text = cosine(finding.magnitude, 3)
-    known = isinstance(finding.low, int | float) and isinstance(finding.high, int | float)
-    return Cell(text, between(finding.low, finding.high, lambda bound: cosine(bound, 3)) if known else "")
+    has_interval = isinstance(finding.low, int | float) and isinstance(finding.high, int | float)
+    return Cell(text, between(finding.low, finding.high, lambda bound: cosine(bound, 3)) if has_interval else "")
 
 
 def layer_table(
@@ -185,8 +185,8 @@ def word_tables(studies: Sequence[LayerStudy]) -> list[Table]:
         if table is None or not table.n or len(study.layers) < 2:
             continue
         places = [at for word in table.user_words if (at := table.place(word)) >= 0]
-        measured = [at for at in range(table.n) if table.mev_n[at] > 0]
-        places = places or [measured[at] for at in evenly(len(measured), _WORDS)] if measured else places
+        candidates = [at for at in range(table.n) if table.mev_n[at] > 0]
+        places = places or [candidates[at] for at in evenly(len(candidates), _WORDS)] if candidates else places
         rows = []
         for at in places:
             for measure, n, values in (("SelfSim", table.contexts, table.selfsim), ("MEV", table.mev_n, table.mev)):
