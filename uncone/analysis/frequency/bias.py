@@ -136,7 +136,8 @@ def frequency_bias(
         _bin(name, lengths[places[own]], *(part[np.searchsorted(queries, sample)] for part in (distances, dots)))
         for name, own, sample in zip(RANKS, members, samples, strict=True)
     ]
-    near = distances[np.searchsorted(queries, uniform)][:, : NEAREST[0]].mean(axis=1, dtype=np.float64)
+    near = distances[np.searchsorted(queries, uniform)][:, : NEAREST[0]]
+    near = near.mean(axis=1, dtype=np.float64) if near.shape[1] else np.full(len(uniform), np.nan)
     picture = picture_words(ranks[places], seed)
     components, points = directions(rows[places], picture)
     groups = copy_groups(row_prints([rows[places]]))

@@ -115,7 +115,8 @@ def pearson_change(
     >>> low < value < high < 0 and -0.35 < value < -0.25
     True
     """
-    first, second, target = _standardized(before), _standardized(after), _standardized(y)
+    finite = all(bool(np.isfinite(column).all()) for column in (before, after, y))
+    first, second, target = (_standardized(column) if finite else None for column in (before, after, y))
     units = len(y) if groups is None else int(groups.max(initial=-1)) + 1
     if first is None or second is None or target is None or units < 4:
         return None, None, None

@@ -62,7 +62,8 @@ def map(source: Any, *, options: MapOptions) -> Map:  # noqa: ANN401 - vectors o
         models = list(source) if isinstance(source, list | tuple) else [source]
         options = options if options.is_given("rows") else replace(options, rows="words")
         texts = open_texts_of(options.corpus, options.text, options.label, options.data)
-        described |= {"name": described["name"] or texts.name, "path": _path(options.corpus), "in_memory": None}
+        path = _path(options.corpus)
+        described |= {"name": described["name"] or texts.name, "path": path, "in_memory": None if path else True}
         rows = model_rows(models, texts, options, words, described)
     elif options.encoding is None:
         rows = _vector_rows(open_space(source, options), options, words, saved, described)

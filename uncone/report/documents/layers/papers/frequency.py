@@ -58,8 +58,8 @@ def bias_table(spaces: Sequence[SpaceBias], studies: Sequence[LayerStudy]) -> Ta
     published = PUBLISHED_BIAS
     rows.append(Row([Cell(f"{published.model}, word embeddings, frequency in Wikipedia: published")]))
     listed_rows = [(_norm_label(), published.norm)]
-    listed_rows += [(_near_label("ℓ2-dist.", k), values) for k, values in published.distance.items()]
-    listed_rows += [(_near_label("dot-product", k), values) for k, values in published.dot.items()]
+    listed_rows += [(_near_label("L2 distance", k), values) for k, values in published.distance.items()]
+    listed_rows += [(_near_label("dot product", k), values) for k, values in published.dot.items()]
     rows += [Row([Cell(label), *(Cell(f"{v:.2f}") for v in values)], muted=True) for label, values in listed_rows]
     if not any(is_model(str(study.source["model"]), published.model) for study in studies):
         rows.append(Row([Cell(f"{published.model}, here"), Cell(NOT_RUN), *[Cell("")] * (len(RANKS) - 1)]))
@@ -75,7 +75,7 @@ def _columns() -> list[Column]:
 
 
 def _norm_label() -> str:
-    return "Mean ℓ2-norm"
+    return "Mean L2 norm"
 
 
 def _near_label(kind: str, k: int) -> str:
@@ -85,7 +85,7 @@ def _near_label(kind: str, k: int) -> str:
 def _bias_rows(title: str, bias: FrequencyBias, unit: str) -> list[Row]:
     rows = [Row([Cell(title)]), Row([Cell(f"{unit}s"), *(Cell(f"{each.words:,}") for each in bias.bins)])]
     rows.append(Row([Cell(_norm_label()), *(_mean_cell(each.norm) for each in bias.bins)]))
-    for kind, name in (("distance", "ℓ2-dist."), ("dot", "dot-product")):
+    for kind, name in (("distance", "L2 distance"), ("dot", "dot product")):
         for k in NEAREST:
             cells = [_mean_cell(getattr(each, kind)[k]) for each in bias.bins]
             rows.append(Row([Cell(_near_label(name, k)), *cells]))
