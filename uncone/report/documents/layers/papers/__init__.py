@@ -129,7 +129,13 @@ def _clusters(papers: LayerPapers) -> Section:
         "Subtracting means makes cosines small by construction: compare the cluster means with the one mean of all "
         f"vectors. Local dimension grows with n, so compare it at equal n only. {_LEGEND}"
     )
-    return Section(PAPERS["clusters"], blocks, intro, [*map(brief_table, tables), dimensions], name="clusters")
+    return Section(
+        PAPERS["clusters"],
+        blocks,
+        intro,
+        [*map(brief_table, tables), dimension_table(studies, brief=True)],
+        name="clusters",
+    )
 
 
 def _frequency(papers: LayerPapers) -> Section:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from uncone.analysis.layers.contrast import is_model
-from uncone.analysis.layers.deep_results import Clusters, DeepLayer, TypeCosines
+from uncone.analysis.layers.deep_results import Clusters, DeepLayer, Dimension, TypeCosines
 from uncone.analysis.layers.published import PUBLISHED_DIMENSIONS
 from uncone.analysis.number_format import cosine, count, plain
 from uncone.encoders.rows.segmentation import Kind
@@ -39,6 +39,8 @@ _VERSIONS = {
     "within_plain": "the same, clusters unweighted as published",
 }
 _METRICS = ("euclidean", "cosine")
+_NAME = 40
+"""Letters of a name that a screen has room for."""
 
 
 def cluster_charts(studies: Sequence[LayerStudy]) -> list[Chart]:
@@ -108,7 +110,7 @@ def _clusters(clusters: Clusters) -> Cell:
     return Cell(f"{clusters.k}", number_text(best, cosine))
 
 
-def dimension_table(studies: Sequence[LayerStudy]) -> Table:
+def dimension_table(studies: Sequence[LayerStudy], *, brief: bool = False) -> Table:
     """Local dimension of contextual against static vectors: n vectors in m dimensions; published rows in italics."""
     rows: dict[str, list[Row]] = {"contextual": [], "static": []}
     for study, name in zip(studies, short_names(studies), strict=True):
@@ -120,17 +122,24 @@ def dimension_table(studies: Sequence[LayerStudy]) -> Table:
         lines += [Row([Cell(kind)]), *own]
         for published in (each for each in PUBLISHED_DIMENSIONS if each.kind == kind):
             ran = any(is_model(str(study.source["model"]), published.model) for study in studies)
-            cells = [published.label, "as published" if ran else f"as published; here {NOT_RUN}"]
-            cells += ["–", f"{published.dim:,}", "–", plain(published.value), ""]
+            name = f"{published.label}: published{'' if ran else f', {NOT_RUN}'}"
+            cells = [name, "–", f"{published.dim:,}", "–", plain(published.value), ""]
             lines.append(Row(list(map(Cell, cells)), muted=True))
-    heads = ["vectors", "of", "n", "m", "LID, Euclidean", "LID, cosine", "duplicates"]
-    small = {"LID, Euclidean": "squared distances", "LID, cosine": "squared distances"}
-    columns = [Column(head, small.get(head, ""), "left" if place < 2 else "right") for place, head in enumerate(heads)]
+    heads = ["vectors", "n", "m", "Euclidean", "cosine", "duplicates"]
+    if brief:
+        heads = heads[:-1]
+        lines = [row if len(row.cells) == 1 else replace(row, cells=_bare(row.cells[: len(heads)])) for row in lines]
+    columns = [Column(head, align="left" if head == "vectors" else "right") for head in heads]
     remark = (
-        "n: distinct vectors that are searched. m: dimensions. On squared distances, as published; true dimensions are "
-        "twice as large, and stand in the curves."
+        "On squared distances, as published: true dimensions are twice as large, and stand in the curves. n: distinct "
+        "vectors that are searched. m: dimensions of a vector."
     )
     return Table(columns, lines, title="Local intrinsic dimension", remarks=[remark], name="lid")
+
+
+def _bare(cells: Sequence[Cell]) -> list[Cell]:
+    """Cells for a screen: no small print, and names that fit."""
+    return [replace(cell, small="", text=shorten(cell.text, _NAME, 18)) for cell in cells]
 
 
 def _dimension_rows(study: LayerStudy, name: str) -> list[tuple[str, Row]]:
@@ -138,17 +147,16 @@ def _dimension_rows(study: LayerStudy, name: str) -> list[tuple[str, Row]]:
     m, rows = int(study.source["dimensions"]), []
     contextual = [layer for layer in study.deep.layers if layer.number > 0]
     if contextual:
-        values = [_mean_paper(contextual, metric) for metric in _METRICS]
-        cells = [Cell(number_text(value)) for value in values]
-        n = base_range(contextual)
-        rows.append(("contextual", _dimension_row(name, "mean of the layers", n, m, cells, "")))
+        values = [Cell(number_text(_mean_paper(contextual, metric))) for metric in _METRICS]
+        cells = [f"{name}: mean of the layers", base_range(contextual), f"{m:,}"]
+        rows.append(("contextual", Row([*map(Cell, cells), *values, Cell("")])))
         last = contextual[-1]
-        rows.append(("contextual", _measured_row(name, f"layer {last.number}", m, last.dimensions)))
+        rows.append(("contextual", _measured_row(f"{name}: layer {last.number}", m, last.dimensions)))
     else:
-        rows.append(("static", _measured_row(name, "words of the corpus", m, study.deep.layers[-1].dimensions)))
+        rows.append(("static", _measured_row(f"{name}: words of the corpus", m, study.deep.layers[-1].dimensions)))
     if study.deep.table is not None:
         table = study.deep.table
-        rows.append(("static", _measured_row(name, printable(table.name), table.dim, table.dimensions)))
+        rows.append(("static", _measured_row(f"{name}: {printable(table.name)}", table.dim, table.dimensions)))
     return rows
 
 
@@ -157,15 +165,12 @@ def _mean_paper(layers: Sequence[DeepLayer], metric: str) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _measured_row(name: str, vectors: str, m: int, dimensions: Any) -> Row:  # noqa: ANN401 - a mapping of dimensions
+def _measured_row(name: str, m: int, dimensions: Mapping[str, Dimension]) -> Row:
     both = [dimensions[metric] for metric in _METRICS]
     halves = [(part.paper, *(None if bound is None else bound / 2 for bound in (part.low, part.high))) for part in both]
     cells = [Cell(number_text(value), between(low, high)) for value, low, high in halves]
-    return _dimension_row(name, vectors, f"{both[0].base:,}", m, cells, f"{100 * both[0].duplicates:.1f} %")
-
-
-def _dimension_row(name: str, vectors: str, n: str, m: int, cells: Sequence[Cell], duplicates: str) -> Row:
-    return Row([Cell(name), Cell(vectors), Cell(n), Cell(f"{m:,}"), *cells, Cell(duplicates)])
+    duplicates = Cell(f"{100 * both[0].duplicates:.1f} %")
+    return Row([Cell(name), Cell(f"{both[0].base:,}"), Cell(f"{m:,}"), *cells, duplicates])
 
 
 def panels(studies: Sequence[LayerStudy]) -> list[Cloud]:

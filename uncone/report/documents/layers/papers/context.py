@@ -143,8 +143,11 @@ def brief_table(table: Table) -> Table:
     places = [0, *(1 + place for place in evenly(most, _COLUMNS))]
     rows = []
     for row in table.rows:
+        if len(row.cells) == 1:
+            rows.append(row)
+            continue
         cells = [replace(row.cells[0], text=shorten(row.cells[0].text, _NAME))]
-        cells += [replace(row.cells[place], small="") for place in places[1:] if len(row.cells) > 1]
+        cells += [replace(row.cells[place], small="") for place in places[1:]]
         rows.append(replace(row, cells=cells))
     deeper = most < len(table.columns) - 1
     remarks = [*table.remarks, *(["Published models have more layers: the report has all of them."] if deeper else [])]

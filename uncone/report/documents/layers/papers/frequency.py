@@ -159,7 +159,9 @@ def bias_folds(spaces: Sequence[SpaceBias]) -> list[Block]:
     for place, space in enumerate(spaces, 1):
         if space.raw is None:
             continue
-        blocks += [_forest(space, f"frequency-ties-{place}"), _scatter(space, f"frequency-scatter-{place}")]
+        blocks.append(_forest(space, f"frequency-ties-{place}"))
+        if len(space.raw.points):
+            blocks.append(_scatter(space, space.raw, f"frequency-scatter-{place}"))
         tables: list[Block] = []
         for row in space.repairs[1:]:
             if row.bias is not None:
@@ -189,10 +191,9 @@ def _forest(space: SpaceBias, name: str) -> Chart:
     return Chart(name, f"Ties to word frequency: {_title(space)}", caption, forests, x, y, wide=True)
 
 
-def _scatter(space: SpaceBias, name: str) -> Cloud:
-    rows = [(row.method, row.bias) for row in space.repairs if row.bias is not None and len(row.bias.points)]
-    raw = rows[0][1]
-    views = [CloudView(method, bias.points) for method, bias in rows if len(bias.points) == len(raw.points)]
+def _scatter(space: SpaceBias, raw: FrequencyBias, name: str) -> Cloud:
+    biases = [(row.method, row.bias) for row in space.repairs if row.bias is not None]
+    views = [CloudView(method, bias.points) for method, bias in biases if len(bias.points) == len(raw.points)]
     texts, colorings = [printable(word) for word in raw.point_words], [Coloring("log₁₀ frequency", values=raw.logs)]
     caption = (
         f"{count(len(raw.points), space.unit)} on the first two singular directions, raw and after each repair. Color: "
