@@ -57,12 +57,13 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.tuning
 	$(BIN)/python -m benchmarks.databases
 
-# The tables of docs/layers.md, docs/evaluate.md and docs/training.md, and those of docs/gallery.md with its pictures.
+# The tables of docs/layers.md, docs/evaluate.md and docs/training.md, those of docs/gallery.md and docs/papers.md with pictures.
 tables: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.baselines
 	$(BIN)/python -m benchmarks.evaluations
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.gallery
+	$(BIN)/python -m benchmarks.layer_papers
 
 # The signatures of the verbs for type checkers and editors, from the options classes.
 stub: $(VENV)/dev.stamp
@@ -78,6 +79,7 @@ measures: $(VENV)/dev.stamp
 MODEL ?= bert-base-uncased
 reproduce: $(VENV)/dev.stamp
 	$(BIN)/uncone evaluate $(MODEL) --suite papers --out reproduced
+	$(BIN)/uncone layers $(MODEL) --corpus sts,wikitext2 --suite papers --out reproduced
 
 clean:
 	rm -rf $(VENV)

@@ -121,8 +121,10 @@ def _context(papers: LayerPapers) -> Section:
     return Section(PAPERS["context"], blocks, intro, brief, name="context")
 
 
-def _clusters(papers: LayerPapers) -> Section:
-    studies = papers.parts
+def _clusters(papers: LayerPapers) -> Section | None:
+    studies = [study for study in papers.parts if study.deep is not None]
+    if not studies:
+        return None
     tables, dimensions = cluster_tables(studies), dimension_table(studies)
     blocks: list[Block] = [*cluster_charts(studies), *tables, dimensions, *panels(studies), *rolls(studies)]
     intro = (
@@ -138,8 +140,10 @@ def _clusters(papers: LayerPapers) -> Section:
     )
 
 
-def _frequency(papers: LayerPapers) -> Section:
+def _frequency(papers: LayerPapers) -> Section | None:
     spaces, studies = papers.frequency, papers.parts
+    if not spaces:
+        return None
     table, outcomes = bias_table(spaces, studies), outcome_tables(spaces)
     intro = (
         "Words by the rank of their frequency in the corpus. Every repair is fitted on the same vectors; a word in "
