@@ -11,6 +11,7 @@ from typing import Any
 from uncone.analysis.number_format import count
 from uncone.evaluation.frequency import SpaceBias
 from uncone.report.charts.files import csv_text
+from uncone.report.charts.theme import series_color
 from uncone.report.document import Block, Cell, Document, Notes, Section, Sentences, Table, Verdict, leaves, present
 from uncone.report.documents.layers import LayerComparison, LayerStudy, deep_values, overview
 from uncone.report.documents.layers.overview import short_names
@@ -75,18 +76,21 @@ class LayerPapers(Result):
         corpora = list(dict.fromkeys(str(study.source["corpus"]) for study in studies))
         models = list(dict.fromkeys(str(study.source["model"]) for study in studies))
         size = f"{count(len(models), 'model')} on {count(len(corpora), 'corpus')}".replace("corpuss", "corpora")
-        verdict = Verdict(
-            f"Figures and tables of three papers, of {size}.",
-            details=[study.story[0] for study in studies if study.story] + frequency_story(self.frequency),
-            bulleted=True,
-        )
+        title = f"Figures and tables of three papers, of {size}."
+        # Narrow pages have no room for the names of curves: these are the key to their colors.
+        verdicts = [
+            Verdict(study.story[0], name=study.name, swatch=series_color(place), half=len(studies) > 1)
+            for place, study in enumerate(studies)
+            if study.story
+        ]
+        verdicts.insert(0, Verdict(title, details=frequency_story(self.frequency), bulleted=True))
         sections = [
             *(section(self) for section in (_context, _clusters, _frequency)),
             overview.definitions(studies),
             _notes(studies),
             overview.provenance(studies, short_names(studies) if len(studies) > 1 else [""]),
         ]
-        return Document(verdict.headline, size, "", [verdict], present(*sections))
+        return Document(title, size, "", verdicts, present(*sections))
 
     def tables(self) -> dict[str, str]:
         """Every table of the papers as CSV, by file name: the cells as they are printed, and their intervals."""

@@ -41,7 +41,7 @@ _WORDS: Mapping[Outcome, str] = {
 _SUBJECTS = {
     "norm": "norm (r = {})",
     "distance": "distance to the nearest (r = {})",
-    "explained": "both and PCA (R² = {})",
+    "explained": "norm and components together (R² = {})",
 }
 
 
