@@ -268,8 +268,9 @@ def _read_layers(request: TextRows, encoder: Encoder, sample: _TextSample | None
             f"{points:,} points of {count(len(layers), 'layer')} with {encoder.dim} dimensions take "
             f"{size / GIB:.0f} GiB. Use fewer --points, or one --layer."
         )
-    kinds = {} if options.kinds is None else {"kinds": kinds_of(options.kinds, options.rows)}
-    rule = RowRule(rows=options.rows, pooling=encoding.pooling or "mean", **kinds)
+    rule = RowRule(rows=options.rows, pooling=encoding.pooling or "mean")
+    if options.kinds is not None:
+        rule = replace(rule, kinds=kinds_of(options.kinds, options.rows))
     window = Window(cut=not rule.has_words)
     view = LayerMeans(encoder, layers)
     view.prepare(unit.text for unit in selection.read())
