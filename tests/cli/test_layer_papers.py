@@ -203,6 +203,6 @@ def test_a_static_model_and_named_models(world, tmp_path):
     assert [space.space for space in result.frequency] == ["word vectors", "input embeddings", "layer 3"]
     text = result.to_markdown()
     assert "elmo, here" not in text and "gpt2, here" in text
-    row = next(line for line in text.splitlines() if "GloVe, 100 dimensions" in line)
+    row = next(line for line in text.splitlines() if "GloVe-100d" in line)
     assert "not run" not in row and "published" in row
     assert all(isinstance(content, str) and content for content in result.tables().values())

@@ -31,9 +31,9 @@ PUBLISHED_DIMENSIONS = (
     PublishedDimension("GPT", "gpt", "contextual", 768, 6.8),
     PublishedDimension("GPT-2", "gpt2", "contextual", 768, 7.0),
     PublishedDimension("ELMo", "elmo", "contextual", 1024, 9.1),
-    PublishedDimension("GloVe, 100 dimensions", r"glove.*100d.*", "static", 100, 18.0),
-    PublishedDimension("GloVe, 300 dimensions", r"glove.*300d.*", "static", 300, 26.1),
-    PublishedDimension("word2vec, news", r"googlenews.*|word2vec.*", "static", 300, 21.1),
+    PublishedDimension("GloVe-100d", r"glove.*100d.*", "static", 100, 18.0),
+    PublishedDimension("GloVe-300d", r"glove.*300d.*", "static", 300, 26.1),
+    PublishedDimension("word2vec", r"googlenews.*|word2vec.*", "static", 300, 21.1),
 )
 """The published table of contextual and static vectors."""
 
