@@ -67,6 +67,7 @@ tables: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.gallery
 	$(BIN)/python -m benchmarks.papers
+	$(BIN)/python -m benchmarks.layer_papers
 
 # The signatures of the verbs for type checkers and editors, from the options classes.
 stub: $(VENV)/dev.stamp
@@ -83,6 +84,7 @@ MODEL ?= bert-base-uncased
 SUPERVISED ?= sentence-transformers/bert-base-nli-mean-tokens
 reproduce: $(VENV)/dev.stamp
 	$(BIN)/uncone evaluate $(MODEL) --suite papers --supervised $(SUPERVISED) --out reproduced
+	$(BIN)/uncone layers $(MODEL) --corpus sts,wikitext2 --suite papers --out reproduced
 
 clean:
 	rm -rf $(VENV)

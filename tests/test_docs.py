@@ -23,7 +23,7 @@ from uncone.cli.reference import reference
 from uncone.encoders.open import open_encoder
 from uncone.errors import UnconeError
 from uncone.repairs import Center
-from uncone.verbs.schema import schema
+from uncone.verbs.schema.schema import schema
 
 ROOT = Path(__file__).parents[1]
 

@@ -42,6 +42,7 @@ from uncone.report.documents.check import Diagnosis as Diagnosis
 from uncone.report.documents.fix import Repaired as Repaired
 from uncone.report.documents.layers import LayerComparison as LayerComparison
 from uncone.report.documents.layers import LayerStudy as LayerStudy
+from uncone.report.documents.layers.papers import LayerPapers as LayerPapers
 from uncone.report.documents.map import Map as Map
 from uncone.report.documents.plan import Planned as Planned
 from uncone.report.documents.similarity import Similarity as Similarity
@@ -58,6 +59,7 @@ __all__ = [
     "Finding",
     "LayerAblation",
     "LayerComparison",
+    "LayerPapers",
     "LayerStudy",
     "Level",
     "Map",
@@ -82,6 +84,7 @@ __all__ = [
     "evaluate",
     "export",
     "fix",
+    "layer_papers",
     "layers",
     "map",
     "open",
@@ -397,6 +400,7 @@ class _LayersOptions(TypedDict, total=False):
     frequency: str
     deep_sample: int
     sentences: bool
+    keep_vectors: bool
     memory: str | int | None
     batch_size: int | None
     workers: int
@@ -442,6 +446,8 @@ class _MapOptions(TypedDict, total=False):
     rows: str
     sample: int | None
     split: bool | None
+    corpus: Any
+    kinds: str | None
     method: str
     dims: int
     points: int | None
@@ -701,6 +707,14 @@ def compare_layers(
     options: LayersOptions | None = ...,
     **keywords: Unpack[_LayersOptions],
 ) -> LayerComparison: ...
+def layer_papers(
+    models: Sequence[Any],
+    corpora: Sequence[Any],
+    methods: Any = None,
+    *,
+    options: LayersOptions | None = ...,
+    **keywords: Unpack[_LayersOptions],
+) -> LayerPapers: ...
 def layers(
     model: Any, texts: Any, *, options: LayersOptions | None = ..., **keywords: Unpack[_LayersOptions]
 ) -> LayerStudy: ...

@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 
 import uncone
 from uncone.repairs import Center
-from uncone.verbs.schema import validate
+from uncone.verbs.schema.schema import validate
 
 N, Q, D = 90, 36, 24
 

@@ -138,3 +138,14 @@ def test_behind_the_cone(uncone, real_data, minilm):
     shown = uncone("map", "wikitext2", "--data", str(real_data), "--limit", "400", *words, "--png", "map.png").stdout
     assert "trustworthiness" in shown and "seed 0" in " ".join(shown.split())
     assert Path("map.png").read_bytes()[:4] == b"\x89PNG" and Path("uncone-map.html").is_file()
+
+    # The figures and tables of the papers, beside the published rows; and the same words in two models.
+    both = [tiny, str(real_data.parent / "models" / "bert-mini"), "--corpus", "wikitext2", "--data", str(real_data)]
+    suite = ["--suite", "papers", "--out", "papers", "--methods", "center,whiten", "--words", "the,city"]
+    told = uncone("layers", *both, "--limit", "300", *suite).stdout
+    assert "not run" in told and "Does a repair remove the bias?" in told
+    names = {path.name for path in Path("papers").iterdir()}
+    assert {"layers.html", "layers.tex", "context-baseline.svg", "table-frequency-bins.csv"} <= names
+    pictures = ["--limit", "100", "--kinds", "symbols,words", "--no-html", "--json", "-"]
+    shown = json.loads(uncone("map", *both, *pictures).stdout)
+    assert [panel["name"] for panel in shown["panels"]] == ["bert-tiny", "bert-mini"]

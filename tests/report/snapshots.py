@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from uncone.verbs.schema import validate
+from uncone.verbs.schema.schema import validate
 
 FOLDER = Path(__file__).parent / "snapshots"
 UPDATE = "UNCONE_UPDATE_SNAPSHOTS"

@@ -19,7 +19,7 @@ import uncone
 from uncone.cli.main import _run
 from uncone.errors import ModelError, OutputError, ShapeError, StateError
 from uncone.tuning import trainer
-from uncone.verbs.schema import validate
+from uncone.verbs.schema.schema import validate
 
 QUICK = {"batch_size": 8, "steps": 6, "max_length": 16, "probe_every": 2, "data": "nowhere", "lr": 1e-3}
 WORDS = ["the", "text", "go", "school"]

@@ -211,6 +211,51 @@ def test_repairs_of_texts_and_tokens(texts, tiny_model, tmp_path):
         uncone.map(texts, model=encoder, rows="tokens", repair=tmp_path / "other")
 
 
+def test_the_same_words_in_several_models_on_the_same_axes(texts, tiny_model, tmp_path):
+    import shutil
+
+    from safetensors.numpy import load_file, save_file
+
+    other = tmp_path / "other"
+    shutil.copytree(tiny_model, other)
+    weights = load_file(other / "model.safetensors")
+    weights["encoder.layer.1.output.LayerNorm.weight"] = 9 * weights["encoder.layer.1.output.LayerNorm.weight"]
+    save_file(weights, other / "model.safetensors", metadata={"format": "pt"})
+    both = uncone.map([tiny_model, other], corpus=texts, kinds="symbols,words")
+    assert [panel.name for panel in both.panels] == ["model", "other"] and both.source["models"]
+    assert set(both.colorings[0].names) == {"word", "symbol"} and both.colorings[0].name == "kind"
+    assert all(both.text(i) != "12" for i in range(len(both.places)))
+    # The second is the first, nine times as large: on common axes it looks the same.
+    first, second = (panel.points for panel in both.panels)
+    np.testing.assert_allclose(first, second, atol=1e-3)
+    alone = uncone.map(texts, model=tiny_model, rows="words", layer=-1, kinds="symbol,word")
+    assert np.array_equal(alone.places, both.places)
+    single = alone.panels[0].points
+    np.testing.assert_allclose(*(np.abs(each / np.linalg.norm(each)) for each in (single, first)), atol=1e-4)
+    frames = [cloud.views[0].frame for cloud in both.document().charts()]
+    assert frames[0] is not None and all(np.array_equal(a, b) for a, b in zip(*frames, strict=True))
+    reach = np.abs(np.concatenate([first, second]) - frames[0][0])
+    assert (reach <= frames[0][1] + 1e-9).all()
+    assert both.suggestion is None, "texts in memory have no path"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"corpus": ["a b"], "model": "m"}, "sources are models"),
+        ({"corpus": ["a b"], "repair": "r"}, "sources are models"),
+        ({"corpus": ["a b"], "rows": "tokens"}, "different tokens"),
+        ({"model": "m", "kinds": "word"}, "--kinds is for words and tokens"),
+        ({"model": "m", "rows": "words", "kinds": "verb"}, "some of word, number, symbol"),
+    ],
+)
+def test_models_and_kinds_that_cannot_be_shown(tiny_model, texts, options, message):
+    source = [tiny_model, tiny_model] if "corpus" in options else texts
+    options = {**options, **({"model": tiny_model} if "corpus" not in options else {})}
+    with pytest.raises(OptionError, match=message):
+        uncone.map(source, **options)
+
+
 def test_word_vectors_have_kinds_and_ranks(tmp_path):
     rng = np.random.default_rng(0)
     words = ["the", "of", "1984", ",", *(f"w{'abcdefghij'[i % 10]}{'abcdefghij'[i // 10]}" for i in range(56))]

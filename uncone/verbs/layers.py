@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from uncone.data.texts.texts import TextSource
     from uncone.encoders.encoder import Encoder
     from uncone.report.documents.layers import LayerComparison, LayerStudy
+    from uncone.report.documents.layers.papers import LayerPapers
     from uncone.run.parts import Cluster
 
-__all__ = ["compare_layers", "layers"]
+__all__ = ["compare_layers", "layer_papers", "layers"]
 
 _READ = 500
 """Texts that are looked at for their language and length."""
@@ -141,22 +142,62 @@ def compare_layers(models: Sequence[Any], corpora: Sequence[Any], *, options: La
     Several measures move with the number of texts. So corpora of different sizes are compared at the smallest: of the
     others a random sample is measured.
     """
-    from uncone.analysis.layers.contrast import contrast
-    from uncone.report.documents.layers import LayerComparison
+    return _compared(list(_studies(models, corpora, options)), options)
+
+
+@verb(LayersOptions)
+def layer_papers(
+    models: Sequence[Any],
+    corpora: Sequence[Any],
+    methods: Any = None,  # noqa: ANN401 - a text, or methods
+    *,
+    options: LayersOptions,
+) -> LayerPapers:
+    """Make the figures and tables of the papers on layers: every model on every corpus, and repairs of frequency.
+
+    `methods` are the repairs after which word frequency is measured again, by default center, standardize, droptop,
+    whiten, clustered and flow. Each is fitted on the input embeddings, and on the sampled words of the last layer.
+    """
+    from uncone.evaluation.frequency import METHODS, bias_after_repairs, frequency_methods
+    from uncone.report.documents.layers.papers import LayerPapers
+
+    if options.rows not in ("words", "tokens"):
+        raise OptionError(f"The papers measure words: use --rows words or tokens, not {options.rows}.")
+    repairs = frequency_methods(METHODS if methods is None else methods)
+    options = replace(options, deep=True, keep_vectors=True)
+    studies, spaces = [], []
+    for study in _studies(models, corpora, options):
+        assert study.deep is not None
+        for space in study.deep.spaces:
+            name = study.name
+            spaces.append(bias_after_repairs(space, name, repairs, seed=options.seed, progress=options.progress))
+        # Of many models, the vectors would fill the memory.
+        studies.append(replace(study, deep=replace(study.deep, spaces=())))
+    return LayerPapers(_compared(studies, options), spaces)
+
+
+def _studies(models: Sequence[Any], corpora: Sequence[Any], options: LayersOptions) -> Iterator[LayerStudy]:
+    """Every model and its variants on every corpus; of larger corpora as many texts as the smallest has."""
     from uncone.verbs.spaces.variants import model_variants
 
     variants = model_variants(models, options)
     sources = [open_texts_of(texts, options.text, None, options.data) for texts in corpora]
     sizes = [_count(source, options) for source in sources] if len(sources) > 1 else [0]
     plain: dict[str, Any] = {"revisions": (), "control": None}
-    studies = []
     for source, size in zip(sources, sizes, strict=True):
         sample = {"sample": min(sizes)} if size > min(sizes) else {}
         for variant in variants:
             study = layers(variant.model, source, options=options, **{**plain, **sample, **variant.options})
             more: dict[str, Any] = {"texts_in_corpus": size} if sample else {}
             more |= {"revision": variant.revision} if variant.revision else {}
-            studies.append(replace(study, source={**study.source, **more}) if more else study)
+            yield replace(study, source={**study.source, **more}) if more else study
+
+
+def _compared(studies: Sequence[LayerStudy], options: LayersOptions) -> LayerComparison:
+    """The studies with the differences of each to the first."""
+    from uncone.analysis.layers.contrast import contrast
+    from uncone.report.documents.layers import LayerComparison
+
     first = studies[0]
     same = [study.provenance["corpus_content"] == first.provenance["corpus_content"] for study in studies]
     return LayerComparison(

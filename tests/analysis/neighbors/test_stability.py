@@ -13,7 +13,7 @@ from uncone.analysis.measures.registry import gates
 from uncone.analysis.neighbors import neighborhood
 from uncone.analysis.neighbors.stability import MOVED, Stability, stability_findings, stability_of
 from uncone.cli.main import _run
-from uncone.verbs.schema import validate
+from uncone.verbs.schema.schema import validate
 
 NAMES = ["top10_moved", "top10_int8", "top10_bits", "top10_bits_centered"]
 

@@ -18,7 +18,7 @@ from uncone.data.tasks.labeled import LABELED
 from uncone.data.tasks.sts import SETS, STS
 from uncone.evaluation.papers.layouts import ABLATION, LAYOUTS, TARGET
 from uncone.report.document import Table, leaves
-from uncone.verbs.schema import validate
+from uncone.verbs.schema.schema import validate
 
 LIMIT = 40
 PREAMBLE = r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs,textcomp,amssymb,graphicx}"

@@ -16,7 +16,7 @@ from uncone.tuning.ablation.pairing import paired_accuracies
 from uncone.tuning.ablation.runs import RunStore
 from uncone.tuning.results import Skew
 from uncone.tuning.tasks import open_task
-from uncone.verbs.schema import validate
+from uncone.verbs.schema.schema import validate
 
 WORDS = {"cat": ["school", "text", "the"], "dog": ["go", "sea", "boat"]}
 QUICK = {"epochs": 1, "batch_size": 8, "max_length": 16, "train": 40, "runs": "runs"}

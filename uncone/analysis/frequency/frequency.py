@@ -17,7 +17,7 @@ from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.errors import ShapeError
 from uncone.stats.hashing import copy_groups, hash_sample, row_prints
 
-__all__ = ["NEAREST", "frequency_findings", "frequency_of", "word_means"]
+__all__ = ["NEAREST", "directions", "frequency_findings", "frequency_of", "picture_words", "word_means"]
 
 NEAREST = (3, 5, 7)
 """Neighbors over which distance and dot product are averaged, as published."""
@@ -88,8 +88,8 @@ def frequency_of(
     if norms is not None:
         means = np.linalg.norm(rows, axis=1)
         of_vectors, (vector_low, vector_high) = _correlation(means, logs), pearson_interval(means, logs, copies)
-    picture = _picture_words(ranks, seed)
-    columns, points = _directions(rows, picture)
+    picture = picture_words(ranks, seed)
+    columns, points = directions(rows, picture)
     components = [
         None if (r_component := _correlation(column, logs)) is None else abs(r_component) for column in columns
     ]
@@ -162,7 +162,7 @@ def _correlation(x: Vector, y: Vector) -> float | None:
     return pearson(x, y).value if len(x) > 2 else None
 
 
-def _directions(rows: Matrix, picture: IntVector) -> tuple[list[Vector], Matrix]:
+def directions(rows: Matrix, picture: IntVector) -> tuple[list[Vector], Matrix]:
     """The first principal components of vectors (n, d), and some vectors on the first two singular directions (m, 2).
 
     One product serves both: the products about zero are those about the mean plus n times the mean with itself.
@@ -218,7 +218,7 @@ def _by_k(values: Matrix) -> dict[int, float | None]:
     return {k: float(values[:, :k].mean()) if len(values) and values.shape[1] >= k else None for k in NEAREST}
 
 
-def _picture_words(ranks: IntVector, seed: int) -> IntVector:
+def picture_words(ranks: IntVector, seed: int) -> IntVector:
     """The places of the words in the picture: the most frequent, then a seeded sample of the rest."""
     order = np.argsort(ranks, kind="stable")
     rest = order[_ALWAYS:]

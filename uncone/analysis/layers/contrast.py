@@ -16,7 +16,7 @@ from uncone.analysis.measures.finding import Finding
 from uncone.analysis.measures.registry import placed
 from uncone.data.batch import Matrix, Vector
 
-__all__ = ["Contrast", "Curve", "contrast", "published_curves"]
+__all__ = ["PUBLISHED_CURVES", "Contrast", "Curve", "contrast", "is_model", "published_curves"]
 
 _NORMAL = 1.96
 _STS = ("SemEval STS 2012-2016", "Ethayarajh 2019, How Contextual are Contextualized Word Representations?")
@@ -148,7 +148,7 @@ class Curve:
 
 
 # fmt: off
-_CURVES = (
+PUBLISHED_CURVES = (
     Curve("baseline", (0.105, 0.168, 0.219, 0.245, 0.327, 0.377, 0.420, 0.398, 0.399, 0.484, 0.561, 0.675, 0.477),
         "bert-base-cased", *_STS),
     Curve("selfsim", (0.954, 0.921, 0.871, 0.823, 0.798, 0.781, 0.765, 0.744, 0.731, 0.754, 0.782, 0.839, 0.755),
@@ -159,6 +159,7 @@ _CURVES = (
         "gpt2", *_STS),
     Curve("baseline", (0.008, 0.157, 0.136), "elmo", *_STS),
 )
+"""The curves of the paper, for models that are compared by name."""
 # fmt: on
 
 
@@ -170,9 +171,14 @@ def published_curves(model: str, layers: int) -> tuple[Curve, ...]:
     >>> published_curves("gpt2-xl", 49)
     ()
     """
+    return tuple(curve for curve in PUBLISHED_CURVES if len(curve.values) == layers and is_model(model, curve.model))
+
+
+def is_model(model: str, published: str) -> bool:
+    """Whether a model goes by the name of a published one, whatever its folder, organization or size suffix.
+
+    >>> is_model("models/bert-base-cased", "bert-base-cased"), is_model("gpt2-xl", "gpt2")
+    (True, False)
+    """
     name = model.rstrip("/").rsplit("/", 1)[-1].lower()
-    return tuple(
-        curve
-        for curve in _CURVES
-        if len(curve.values) == layers and re.fullmatch(rf"(openai-)?{curve.model}([-_]\d+x.*)?", name)
-    )
+    return re.fullmatch(rf"(openai-)?{published}([-_]\d+x.*)?", name) is not None

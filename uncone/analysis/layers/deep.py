@@ -27,6 +27,7 @@ from uncone.analysis.layers.deep_results import (
     Hubness,
     Manifold,
     TableDeep,
+    WordSpace,
 )
 from uncone.analysis.layers.settings import StudySettings
 from uncone.analysis.layers.story import deep_story
@@ -37,7 +38,7 @@ from uncone.analysis.neighbors.manifold import manifold_of
 from uncone.analysis.neighbors.neighborhood import hubness_of
 from uncone.analysis.number_format import count
 from uncone.analysis.space.geometry import LayerGeometry
-from uncone.data.batch import IntVector
+from uncone.data.batch import IntVector, Matrix
 from uncone.data.lazy_property import once
 from uncone.encoders.encoder import Encoder
 from uncone.encoders.rows.row_facts import RowFacts
@@ -92,6 +93,7 @@ def deep_study(
             "" if frequencies is None else frequencies.name,
             deep_story(deep, table, head),
             [note for note in notes if note],
+            _word_spaces(study, samples[-1], run) if settings.keep_vectors else (),
         ),
         [findings for _, findings in results],
     )
@@ -226,13 +228,34 @@ def check_frequency(settings: StudySettings, encoder: Encoder) -> None:
 
 
 def _table(run: LayerPass, frequencies: Frequencies, settings: StudySettings) -> TableDeep | None:
-    """The input table. Its vectors are those of tokens, and so are its frequencies, whatever a row of the study is."""
+    return table_deep(run.encoder, _table_frequencies(run, frequencies, settings), settings.seed)
+
+
+def _table_frequencies(run: LayerPass, frequencies: Frequencies, settings: StudySettings) -> Frequencies:
+    """The frequencies of the input table. Its vectors are those of tokens, whatever a row of the study is."""
     table = run.encoder.input_table()
     if settings.frequency == "tokenizer" and table is not None:
-        frequencies = tokenizer_frequencies(table[0])
-    elif settings.frequency == "corpus" and run.encoder.kind != "static vectors":
-        frequencies = token_frequencies(run.encoder, run.selection, settings.window)
-    return table_deep(run.encoder, frequencies, settings.seed)
+        return tokenizer_frequencies(table[0])
+    if settings.frequency == "corpus" and run.encoder.kind != "static vectors":
+        return token_frequencies(run.encoder, run.selection, settings.window)
+    return frequencies
+
+
+def _word_spaces(study: _Study, last: SampledRows, run: LayerPass) -> list[WordSpace]:
+    """The input embeddings and the sampled vectors of the last layer, each with its word; none without words."""
+    frequencies, settings = study.frequencies, study.settings
+    if frequencies is None:
+        return []
+    spaces = []
+    usable, unit, name = _usable_table(run.encoder), *_table_names(run.encoder)
+    if usable is not None:
+        names, vectors, _ = usable
+        spaces.append(WordSpace(name, vectors, names, _table_frequencies(run, frequencies, settings), unit))
+    if run.encoder.layers > 1:
+        words = study.facts.at(last.rows).words
+        unit = "token" if settings.rule.rows == "tokens" else "word"
+        spaces.append(WordSpace(f"layer {run.encoder.layers - 1}", last.vectors, words, frequencies, unit))
+    return spaces
 
 
 def table_deep(encoder: Encoder, frequencies: Frequencies | None, seed: int = 0) -> TableDeep | None:
@@ -243,18 +266,12 @@ def table_deep(encoder: Encoder, frequencies: Frequencies | None, seed: int = 0)
     any other, a vector is as frequent as the word that it is. Vectors of zeros and vectors that are no numbers are left
     out.
     """
-    table = encoder.input_table()
-    if table is None:
+    usable = _usable_table(encoder)
+    if usable is None:
         return None
-    names, vectors = table
-    usable = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
-    bad = int((~usable).sum())
-    if bad:
-        names, vectors = [names[i] for i in np.flatnonzero(usable).tolist()], vectors[usable]
-    if len(names) < 2:
-        return None
+    names, vectors, bad = usable
     left_out = f"{count(bad, 'row')} of zeros or without numbers {'was' if bad == 1 else 'were'} left out."
-    name, unit = ("word vectors", "word") if encoder.layers == 1 else ("input embeddings", "token")
+    unit, name = _table_names(encoder)
     return TableDeep(
         name=name,
         n=len(names),
@@ -264,6 +281,24 @@ def table_deep(encoder: Encoder, frequencies: Frequencies | None, seed: int = 0)
         frequency=frequency_of(vectors, names, frequencies, unit=unit, seed=seed) if frequencies is not None else None,
         note=" ".join(filter(None, (encoder.table_note, left_out if bad else ""))),
     )
+
+
+def _usable_table(encoder: Encoder) -> tuple[list[str], Matrix, int] | None:
+    """The names and vectors of the input table, and how many were left out; None if fewer than two are usable."""
+    table = encoder.input_table()
+    if table is None:
+        return None
+    names, vectors = table
+    usable = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
+    bad = int((~usable).sum())
+    if bad:
+        names, vectors = [names[i] for i in np.flatnonzero(usable).tolist()], vectors[usable]
+    return None if len(names) < 2 else (list(names), vectors, bad)
+
+
+def _table_names(encoder: Encoder) -> tuple[str, str]:
+    """What a row of the input table is, and what the table is called."""
+    return ("word", "word vectors") if encoder.layers == 1 else ("token", "input embeddings")
 
 
 def _sample_note(deep: Sequence[DeepLayer], layers: Sequence[LayerGeometry], settings: StudySettings) -> str:

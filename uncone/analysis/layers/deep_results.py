@@ -15,6 +15,7 @@ import numpy as np
 from uncone.data.batch import IntVector, Matrix, Vector
 
 if TYPE_CHECKING:  # `check` has dimensions and hubs, and no words to find
+    from uncone.analysis.frequency.word_counts import Frequencies
     from uncone.encoders.rows.row_facts import RowFacts
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Manifold",
     "TableDeep",
     "TypeCosines",
+    "WordSpace",
 ]
 
 
@@ -295,6 +297,18 @@ class TableDeep:
 
 
 @dataclass(frozen=True)
+class WordSpace:
+    """Vectors (n, d) with the word that each stands for, and the frequencies of these words."""
+
+    name: str
+    vectors: Matrix
+    words: Sequence[str]
+    frequencies: Frequencies
+    unit: str = "word"
+    """What each is: a word, or a token."""
+
+
+@dataclass(frozen=True)
 class Deep:
     """All that `--deep` adds to a study; `facts` describe the vectors that the samples of all layers are drawn from.
 
@@ -309,3 +323,5 @@ class Deep:
     frequency_source: str
     story: Sequence[str]
     notes: Sequence[str]
+    spaces: Sequence[WordSpace] = ()
+    """With `keep_vectors`, the input embeddings and the words of the last layer, for repairs to be tried on."""

@@ -13,7 +13,7 @@ from uncone.encoders.rows.segmentation import Kind
 from uncone.errors import OptionError
 from uncone.run.memory import GIB, MIB
 
-__all__ = ["StudySettings", "memory_of", "settings_from"]
+__all__ = ["StudySettings", "kinds_of", "memory_of", "settings_from"]
 
 _MEMORY = {False: 2 * GIB, True: 4 * GIB}
 """Without and with a look behind the cone, which keeps ten times as many rows."""
@@ -39,6 +39,8 @@ class StudySettings:
     k: int | None = None
     frequency: str = "corpus"
     deep_sample: int = 50_000
+    keep_vectors: bool = False
+    """Whether the vectors behind the frequencies of the last layer are kept; no number depends on it."""
 
     def to_dict(self) -> dict[str, Any]:
         """All that the numbers depend on, as plain JSON values."""
@@ -73,8 +75,8 @@ def settings_from(options: Mapping[str, Any]) -> StudySettings:
         OptionError: a size or a kind that does not exist.
     """
     of_rows = ("rows", "word_pooling", "pooling", "cased", "special")
-    others = ("mev_words", "seed", "batch_size", "no_sinks", "deep", "k", "frequency", "deep_sample")
-    rule = RowRule(kinds=_kinds(options["kinds"], options["rows"]), **{name: options[name] for name in of_rows})
+    others = ("mev_words", "seed", "batch_size", "no_sinks", "deep", "k", "frequency", "deep_sample", "keep_vectors")
+    rule = RowRule(kinds=kinds_of(options["kinds"], options["rows"]), **{name: options[name] for name in of_rows})
     return StudySettings(
         rule=rule,
         window=Window(options["window"], options["stride"], cut=not rule.has_words),
@@ -102,13 +104,18 @@ def memory_of(text: str | int) -> int:
     return int(size)
 
 
-def _kinds(names: Any, rows: str) -> frozenset[Kind]:  # noqa: ANN401 - names, or one text with commas
-    """The kinds that count: all that a row can be, except special tokens, which have an option of their own."""
+def kinds_of(names: Any, rows: str) -> frozenset[Kind]:  # noqa: ANN401 - names, or one text with commas
+    """The kinds that count: all that a row can be, except special tokens, which have an option of their own.
+
+    >>> sorted(kind.name for kind in kinds_of("symbols,words", "words"))
+    ['SYMBOL', 'WORD']
+    """
     possible = [Kind.WORD, Kind.NUMBER, Kind.SYMBOL, *([Kind.PIECE] if rows == "tokens" else [])]
     by_name = {kind.name.lower(): kind for kind in possible}
     if names is None:
         return frozenset(possible)
     listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    listed = [name if name in by_name else name.removesuffix("s") for name in listed]
     wrong = [name for name in listed if name not in by_name]
     if wrong or not listed:
         raise OptionError(f"--kinds is some of {', '.join(by_name)}, not {wrong[0] if wrong else 'nothing'!r}.")

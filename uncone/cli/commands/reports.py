@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from uncone.cli.output import check_outputs, deliver, gates_of, printed, progress_bar, say
 from uncone.data.storage.path import path_of
-from uncone.data.writing.atomic import check_output
+from uncone.data.writing.atomic import check_output, write_all
 from uncone.errors import OptionError, OutputError
 from uncone.verbs.options.calibrate import CalibrateOptions, CalibrateOutput
 from uncone.verbs.options.check import CheckOptions, CheckOutput
@@ -23,6 +23,8 @@ from uncone.verbs.options.shared import OutputOptions
 from uncone.verbs.options.similarity import SimilarityOptions, SimilarityOutput
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from uncone.report.documents.layers import LayerComparison, LayerStudy
 
 __all__ = ["DemoOutput", "calibrate", "check", "demo", "evaluate", "layers", "map", "plan", "similarity"]
@@ -94,6 +96,8 @@ def layers(
     output.check_tables(len(models) * len(corpus) * (2 if options.compares else 1))
     if corpus.count("-") > 1:
         raise OptionError("Standard input (-) can be read only once.")
+    if output.suite is not None or output.out is not None:
+        return _layer_suite(models, corpus, options, output)
     from uncone.run.checkpoint import runs_folder
     from uncone.verbs.layers import compare_layers
     from uncone.verbs.layers import layers as run
@@ -110,6 +114,30 @@ def layers(
     for study in result.parts:
         study.settle()
     return code
+
+
+def _layer_suite(models: Sequence[str], corpus: Sequence[str], options: LayersOptions, output: LayersOutput) -> int:
+    """The figures and tables of the papers on layers, in a folder."""
+    output.check_suite(options)
+    assert output.out is not None
+    from uncone.evaluation.frequency import METHODS, frequency_methods
+    from uncone.report.charts.files import check_folder
+    from uncone.run.checkpoint import runs_folder
+    from uncone.verbs.layers import layer_papers
+
+    folder = path_of(output.out)
+    frequency_methods(METHODS if output.methods is None else output.methods)
+    check_folder(folder)
+    with progress_bar("texts") as progress:
+        others = {"state": options.state or runs_folder(), "keep_state": True, "progress": progress}
+        result = layer_papers(models, corpus, output.methods, options=options.cast(LayersOptions, **others))
+    result.save_figures(folder)
+    files = result.files(folder)
+    write_all(files)
+    for study in result.parts:
+        study.settle()
+    say(printed(result, [folder / "layers.html", folder]))
+    return 0
 
 
 def _tables(study: LayerStudy, output: LayersOutput) -> dict[Path, str | bytes]:
@@ -158,15 +186,13 @@ def similarity(
 
 
 def map(
-    source: Annotated[
+    *sources: Annotated[
         str,
         Parameter(
             help="A file of vectors, a folder or quoted glob of shards, or - for a .npy on standard input; with "
-            "--model, texts: a file, or one of snli, wikitext2, ptb, sts."
+            "--model, texts: a file, or one of snli, wikitext2, ptb, sts. With --corpus, models: a picture for each."
         ),
     ],
-    /,
-    *,
     options: MapOptions,
     output: MapOutput,
 ) -> int:
@@ -177,7 +203,14 @@ def map(
 
     Example: uncone map vectors.npy --png map.png
     """
-    check_outputs(output, [source, options.repair, *options.files_read])
+    if not sources:
+        raise OptionError("Name a file of vectors, of texts with --model, or models with --corpus.")
+    if len(sources) > 1 and options.corpus is None:
+        raise OptionError(
+            "Several sources are models, and --corpus names their texts: uncone map A B --corpus texts.txt."
+        )
+    source = sources[0] if options.corpus is None else list(sources)
+    check_outputs(output, [*sources, options.corpus, options.repair, *options.files_read])
     views = output.views(options.dims)
     if output.png is not None:
         _check_pictures(output.png, output.is_file)

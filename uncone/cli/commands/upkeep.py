@@ -49,7 +49,7 @@ def schema(
 
     Example: uncone schema --verb check
     """
-    from uncone.verbs import schema as schemas
+    from uncone.verbs.schema import schema as schemas
 
     if action is None:
         say(json.dumps(schemas.schema(options.verb), indent=1, ensure_ascii=False) + "\n")

@@ -18,7 +18,7 @@ from uncone.report.charts.model import Cloud, CloudView, Coloring
 from uncone.report.charts.theme import CATEGORICAL, GRAY
 from uncone.report.text import printable
 
-__all__ = ["MOST_LEGEND", "category_colors", "fragment", "store", "value_range", "view_of"]
+__all__ = ["MOST_LEGEND", "category_colors", "fragment", "frame_of", "store", "value_range", "view_of"]
 
 Packed = dict[str, Any]
 
@@ -74,7 +74,7 @@ def fragment(cloud: Cloud, *others: Cloud, find: bool = False) -> dict[str, Any]
     """
     clouds, figures = (cloud, *others), []
     for each in clouds:
-        n = view_of(each.views[0].points)[2]
+        n = frame_of(each.views[0])[2]
         outside = f"{count(n, 'point')} {'lies' if n == 1 else 'lie'} outside at first: zoom out." if n else ""
         alt, views = " ".join(filter(None, (each.caption, outside))), [view.label for view in each.views]
         figures.append({"id": each.name, "title": each.title, "alt": alt, "views": views})
@@ -129,8 +129,16 @@ def view_of(points: Matrix) -> tuple[Vector, Vector, int]:
     return middle, np.maximum(sides, 0.02 * longest) if longest else np.ones_like(sides), outside
 
 
+def frame_of(view: CloudView) -> tuple[Vector, Vector, int]:
+    """The first view of a picture, its own or the one that it shares; and the number of points outside."""
+    if view.frame is None:
+        return view_of(view.points)
+    middle, sides = view.frame
+    return middle, sides, int((np.abs(view.points - middle) > sides + 1e-12).any(axis=1).sum())
+
+
 def _view(view: CloudView, n: int) -> dict[str, Any]:
-    middle, sides, _ = view_of(view.points)
+    middle, sides, _ = frame_of(view)
     half = float(sides.max(initial=0.0)) or 1.0
 
     def packed(places: Matrix) -> Packed:

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from uncone.data.batch import IntVector, Matrix
+from uncone.data.batch import IntVector, Matrix, Vector
 from uncone.report.text import printable
 
 __all__ = [
@@ -265,6 +265,8 @@ class CloudView:
     path: Matrix | None = None
     stamp: str = ""
     """Small print in the picture itself: sample, seed, method."""
+    frame: tuple[Vector, Vector] | None = None
+    """The middle and half the sides of the first view, if several pictures share them."""
 
     @property
     def indices(self) -> IntVector:

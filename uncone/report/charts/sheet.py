@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from uncone.analysis.number_format import clipped
 from uncone.analysis.projections.results import Density
 from uncone.data.batch import Matrix
-from uncone.report.charts.cloud import MOST_LEGEND, category_colors, value_range, view_of
+from uncone.report.charts.cloud import MOST_LEGEND, category_colors, frame_of, value_range
 from uncone.report.charts.model import Cloud, CloudView, Coloring
 from uncone.report.charts.theme import COLUMN, GRAY, PAGE, PRINT
 from uncone.report.text import printable
@@ -46,6 +46,11 @@ def cloud_figure(cloud: Cloud) -> Figure:
             axes.scatter(*view.points[:, side].T, c=_point_colors(coloring, view), **style)
             if view.path is not None and len(view.path) > 1:
                 axes.plot(*view.path[:, side].T, color=PRINT["ink"], linewidth=1.0)
+            if view.frame is not None:
+                middle, half = (part[list(side)] for part in view.frame)
+                axes.set(
+                    xlim=(middle[0] - half[0], middle[0] + half[0]), ylim=(middle[1] - half[1], middle[1] + half[1])
+                )
             if cloud.axes:
                 axes.set(xlabel=cloud.axes[side[0]], ylabel=cloud.axes[side[1]])
         if len(cloud.views) > 1:
@@ -205,7 +210,7 @@ def _label(axes: Axes, cloud: Cloud) -> None:
 
 
 def _set_axes(axes: Axes, cloud: Cloud, angle: tuple[float, float] | None, *, square: bool) -> None:
-    middle, sides, _ = view_of(cloud.views[0].points)
+    middle, sides, _ = frame_of(cloud.views[0])
     reach = 1.04 * (np.full_like(sides, sides.max()) if square else sides)
     for name, center, side in zip("xyz", middle, reach, strict=False):
         getattr(axes, f"set_{name}lim")(center - side, center + side)

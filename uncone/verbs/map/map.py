@@ -26,6 +26,7 @@ from uncone.report.documents.map import Map
 from uncone.run.measure import measure, step_progress
 from uncone.stats.row_sample import cutoff_for
 from uncone.verbs.map.colors import Colors, kind_of
+from uncone.verbs.map.models import model_rows, scaled_pictures
 from uncone.verbs.map.rows import MapRows, vector_rows
 from uncone.verbs.map.texts import TextRows, text_rows
 from uncone.verbs.options.map import MOST_POINTS, MapOptions
@@ -42,8 +43,9 @@ _FIT_ROWS = 50_000
 def map(source: Any, *, options: MapOptions) -> Map:  # noqa: ANN401 - vectors or texts
     """Show vectors as points, with what is known of them and how far the picture can be trusted.
 
-    `source` holds vectors, or texts with `model`. Of more rows than points, a sample is shown, the same for every layer
-    and for both sides of a repair.
+    `source` holds vectors, or texts with `model`; with `corpus`, it is a model or a list of them, and each has a
+    picture. Of more rows than points, a sample is shown, the same for every layer, every model and both sides of a
+    repair.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -55,7 +57,15 @@ def map(source: Any, *, options: MapOptions) -> Map:  # noqa: ANN401 - vectors o
     options.check_points()
     words, saved = WordList(options.words), None if options.repair is None else load(options.repair)
     described = _description(source, options)
-    if options.encoding is None:
+    models: list[Any] = []
+    if options.corpus is not None:
+        models = list(source) if isinstance(source, list | tuple) else [source]
+        options = options if options.is_given("rows") else replace(options, rows="words")
+        texts = open_texts_of(options.corpus, options.text, options.label, options.data)
+        path = _path(options.corpus)
+        described |= {"name": described["name"] or texts.name, "path": path, "in_memory": None if path else True}
+        rows = model_rows(models, texts, options, words, described)
+    elif options.encoding is None:
         rows = _vector_rows(open_space(source, options), options, words, saved, described)
     else:
         texts = open_texts_of(source, options.text, options.label, options.data)
@@ -66,6 +76,9 @@ def map(source: Any, *, options: MapOptions) -> Map:  # noqa: ANN401 - vectors o
     progress, method = options.progress, options.method
     report = None if progress is None else lambda step: progress(step, 0, None)
     pictures = pictures_of(rows.spaces, rows.rows, method, options.dims, options.seed, report)  # type: ignore[arg-type]
+    same_axes = len(models) > 1 and method in FLAT
+    if same_axes:
+        pictures = scaled_pictures(pictures, rows.spaces, centered=method != "svd")
     static = bool(rows.streams) or rows.n > MOST_POINTS
     densities = _densities(rows, pictures, colors, next(iter(colorings), None), options) if static else None
     return Map(
@@ -85,10 +98,12 @@ def map(source: Any, *, options: MapOptions) -> Map:  # noqa: ANN401 - vectors o
             "points": rows.n,
             "rows_drawn": "all" if rows.n >= rows.total else "by the hash of their numbers",
             "distance": "Euclidean",
+            **({"axes": "in units of the root mean square distance, the same for all models"} if same_axes else {}),
         },
         static=static,
         highlight=rows.words.words,
         density=densities,
+        same_axes=same_axes,
     )
 
 

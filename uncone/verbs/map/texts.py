@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from uncone.analysis.layers.settings import kinds_of
 from uncone.analysis.number_format import count
 from uncone.analysis.projections.pictures import Space
 from uncone.analysis.projections.results import Texts
@@ -273,6 +274,8 @@ def _read_layers(request: TextRows, encoder: Encoder, sample: _TextSample | None
             f"{size / GIB:.0f} GiB. Use fewer --points, or one --layer."
         )
     rule = RowRule(rows=options.rows, pooling=encoding.pooling or "mean")
+    if options.kinds is not None:
+        rule = replace(rule, kinds=kinds_of(options.kinds, options.rows))
     window = Window(cut=not rule.has_words)
     view = LayerMeans(encoder, layers)
     view.prepare(unit.text for unit in selection.read())

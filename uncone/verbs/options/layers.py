@@ -78,6 +78,9 @@ class _Settings(SeedOptions):
     )
     deep_sample: int = option(50_000, "Number of vectors kept per layer, with --deep.", needs="deep", rule=_whole(100))
     sentences: bool = option(False, "Keep the IntraSim of every sentence.", cli=False)
+    keep_vectors: bool = option(
+        False, "Keep the vectors of the input embeddings and of the last layer, with deep.", needs="deep", cli=False
+    )
     memory: str | int | None = option(None, "Memory limit.", default_text="2GB, with --deep 4GB")
     batch_size: int | None = option(None, "Number of texts encoded at once.", rule=_whole(1))
 
@@ -154,8 +157,35 @@ class LayersOutput(OutputOptions):
     """What `layers` writes."""
 
     html: Path | None = option(Path("uncone-layers.html"), "HTML report, a single page that works offline.")
+    suite: str | None = option(
+        None,
+        "Make the figures and tables of Ethayarajh 2019, Cai et al. 2021 and Li et al. 2020 (word frequency).",
+        rule=among("papers"),
+    )
+    out: Path | None = option(None, "Folder for the figures and tables of --suite.", flag="--out -o")
+    methods: str | None = option(
+        None,
+        "Repairs after which --suite measures word frequency again, such as center,droptop:k=3,whiten.",
+        default_text="center,standardize,droptop,whiten,clustered,flow",
+        needs="suite",
+    )
     word_table: Path | None = option(None, "Write every word with its curves, as .csv or .parquet.")
     sentence_table: Path | None = option(None, "Write every sentence with its IntraSim, as .csv or .parquet.")
+
+    FOLDERS: ClassVar[tuple[str, ...]] = ("figures", "out")
+
+    def check_suite(self, options: LayersOptions) -> None:
+        """Refuse a suite without a folder, and options that it sets itself."""
+        if self.suite is None or self.out is None:
+            raise OptionError(
+                "--suite papers needs a folder for its figures and tables, and --out is only for it: --suite papers "
+                "--out papers."
+            )
+        wrong = [options.flag(name) for name in ("curve", "sentences") if options.is_given(name)]
+        others = [name for name in self.field_names() if name not in ("html", "suite", "out", "methods")]
+        wrong += [self.flag(name) for name in others if self.is_given(name)]
+        if wrong:
+            raise OptionError(f"--suite decides what is measured and writes all to --out: leave {wrong[0]} out.")
 
     def check_tables(self, studies: int) -> None:
         """Refuse tables of several studies, and names that do not say their format."""

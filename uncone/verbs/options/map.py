@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from uncone.errors import OptionError
 from uncone.verbs.options.option import Rule, among, at_least, option
@@ -42,7 +42,15 @@ class _Texts(SpaceOptions):
         default_text="the model's own",
     )
 
-    FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "rows", "sample", "split")
+    corpus: Any = option(
+        None,
+        "Texts to show in several models: a file, or one of snli, wikitext2, ptb, sts. The sources are the models.",
+    )
+    kinds: str | None = option(
+        None, "Kinds of words to show: word, number, symbol; for tokens also piece.", default_text="all"
+    )
+
+    FOR_TEXTS: ClassVar[tuple[str, ...]] = (*SpaceOptions.FOR_TEXTS, "rows", "sample", "split", "kinds")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +87,17 @@ class MapOptions(_Texts, SeedOptions):
         """Refuse what cannot be drawn."""
         if self.color == "words" and not self.words:
             raise OptionError("--color words needs a list of words: --words a,b,c.")
-        super().check()
+        if self.kinds is not None and (self.rows not in ("words", "tokens")) and self.corpus is None:
+            raise OptionError(f"--kinds is for words and tokens, not {self.rows}: use --rows words.")
+        if self.corpus is None:
+            super().check()
+            return
+        wrong = [name for name in ("model", "repair", "column", "tensor", "texts", "labels") if self.is_given(name)]
+        if wrong:
+            raise OptionError(
+                f"With --corpus the sources are models, so {self.flag(wrong[0])} has no place: leave it out."
+            )
+        super(SpaceOptions, self).check()
 
     def check_points(self) -> None:
         """Refuse more points than can be shown.

@@ -13,13 +13,13 @@ from uncone.analysis.layers.contrast import Contrast, Curve
 from uncone.analysis.layers.deep_results import Deep, Dimension
 from uncone.analysis.layers.layer import Layer, SentenceTable, StudySize, WordTable
 from uncone.analysis.measures.finding import Finding, finite
-from uncone.analysis.measures.measure import Verb
-from uncone.analysis.measures.registry import measures, placed
+from uncone.analysis.measures.registry import placed
 from uncone.analysis.number_format import count
-from uncone.report.charts.model import Axis, Chart, Line
+from uncone.report.charts.model import Chart
 from uncone.report.charts.theme import series_color
 from uncone.report.document import Block, Cell, Column, Document, Notes, Section, Sentences, Table, present, table
 from uncone.report.documents.layers import curves, deep, overview
+from uncone.report.documents.layers.comparison import comparison_charts
 from uncone.report.documents.layers.overview import base_range, difference_text, entry, is_main, short_names
 from uncone.report.documents.layers.revisions import revision_section
 from uncone.report.documents.layers.words import word_charts, word_section
@@ -27,18 +27,25 @@ from uncone.report.result import Result, json_values
 from uncone.report.text import shorten
 from uncone.run.checkpoint import Checkpoint
 
-_DEPTH_AXIS = Axis("relative depth (0 = embeddings)", "relative depth")
-_UNSIGNED = ("position_angle_r",)
-"""Correlations with an arbitrary sign."""
-_ENDS = 2
-"""Studies of different depths are compared at both ends; a line between them would claim more than was measured."""
 _BRIEF_NOTES, _BRIEF_DEEP_NOTES = 3, 1
 _BRIEF_SENTENCES = 3
 _BRIEF_LETTERS = 240
 """Length of a finding on the terminal; the report has it all."""
 _WORDS = 25
 """Words of the JSON at either end; the whole table is a separate file."""
-LARGE_FIELDS = {"labels", "points", "points_rows", "points_positions", "path", "point_words", "logs", "facts", "rows"}
+LARGE_FIELDS = {
+    "labels",
+    "points",
+    "points_rows",
+    "points_positions",
+    "path",
+    "point_words",
+    "logs",
+    "facts",
+    "rows",
+    "spaces",
+    "columns",
+}
 """Fields of deep results that hold a number per vector: charts are drawn from them, JSON leaves them out."""
 
 
@@ -121,7 +128,7 @@ class LayerStudy(Result):
             "words": [] if self.words is None else _word_values(self.words),
             "published": self.published,
             "provenance": self.provenance,
-            **({} if self.deep is None else {"deep": _deep_values(self.deep)}),
+            **({} if self.deep is None else {"deep": deep_values(self.deep)}),
             **({"curve": [size.to_dict() for size in self.sizes]} if self.sizes else {}),
         }
 
@@ -182,16 +189,16 @@ def _word_values(table: WordTable) -> list[dict[str, Any]]:
     ]
 
 
-def _deep_values(value: Any) -> Any:  # noqa: ANN401 - whatever the deep results are made of
+def deep_values(value: Any) -> Any:  # noqa: ANN401 - whatever the deep results are made of
     """Deep results as plain JSON values under the names of their fields, without what holds a number per vector."""
     if is_dataclass(value):
         names = [field.name for field in fields(value) if field.name not in LARGE_FIELDS]
-        values = {name.rstrip("_"): _deep_values(getattr(value, name)) for name in names}
+        values = {name.rstrip("_"): deep_values(getattr(value, name)) for name in names}
         return {**values, "paper": value.paper} if isinstance(value, Dimension) else values
     if isinstance(value, Mapping):
-        return {str(key): _deep_values(part) for key, part in value.items()}
+        return {str(key): deep_values(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_deep_values(part) for part in value]
+        return [deep_values(part) for part in value]
     return json_values(value)
 
 
@@ -229,7 +236,7 @@ def _cone_charts(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast]) -
     if all(len(study.layers) == 1 for study in studies):
         return curves.measure_scale(studies)
     if len(studies) > 1:
-        return _comparison_charts(studies, contrasts, "layers")
+        return comparison_charts(studies, contrasts, "layers")
     charts = curves.curve_charts(studies[0], "layers")
     after = next((place for place, chart in enumerate(charts, 1) if chart.name == "mev"), len(charts))
     return [*charts[:after], *word_charts(studies[0]), *charts[after:]]
@@ -256,7 +263,7 @@ def _behind(studies: Sequence[LayerStudy], names: Sequence[str]) -> Iterator[Sec
     charts: list[Chart] = []
     if any(len(study.layers) > 1 for study in deep_studies):
         single = len(studies) == 1
-        charts = curves.curve_charts(studies[0], "deep") if single else _comparison_charts(deep_studies, (), "deep")
+        charts = curves.curve_charts(studies[0], "deep") if single else comparison_charts(deep_studies, (), "deep")
     yield Section(
         "Behind the cone",
         charts,
@@ -296,91 +303,6 @@ def first_sentences(text: str) -> str:
     stops = [match.start() for match in re.finditer(r"\. ", text)]
     ends = [stop + 1 for stop in stops if text.count("“", 0, stop) == text.count("”", 0, stop)] + [len(text)]
     return text[: max((end for end in ends if end <= _BRIEF_LETTERS), default=ends[0])]
-
-
-def _comparison_charts(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], verb: Verb) -> list[Chart]:
-    """Every measure with a curve, each followed by its differences; what has no partner comes last."""
-    names = [name for name, declared in measures(verb).items() if declared.chart is not None or declared.difference]
-    pairs = [(_overlay(studies, name), _difference(studies, contrasts, name)) for name in names]
-    return [chart for pair in sorted(pairs, key=lambda pair: None in pair) for chart in pair if chart is not None]
-
-
-def _overlay(studies: Sequence[LayerStudy], name: str) -> Chart | None:
-    """A measure of several studies over the layers, or over relative depth if their depths differ."""
-    relative = len({_depth(study) for study in studies}) > 1
-    lines = []
-    for place, (study, label) in enumerate(zip(studies, short_names(studies), strict=True)):
-        findings = [(layer.number, layer.findings.get(name)) for layer in study.layers]
-        style: dict[str, Any] = {"label": shorten(label), "color": series_color(place), "group": label}
-        line = curves.finding_line(name, findings, unsigned=name in _UNSIGNED, **style)
-        if line is not None:
-            lines.append(_at_depth(line, _depth(study)) if relative else line)
-    curve = curves.curve_of(name, studies[0].row_noun)
-    if not lines or curve is None:
-        return None
-    caption = f"{curve.caption}{_bases(studies, name)}"
-    y = curves.value_axis(name, curve.axis, lines, zero=curve.zero)
-    return Chart(name, curve.title, caption, lines, _DEPTH_AXIS if relative else curves.LAYER_AXIS, y, direct=True)
-
-
-def _bases(studies: Sequence[LayerStudy], name: str) -> str:
-    """The number of vectors that local dimensions are measured against, as a sentence."""
-    if name not in ("lid_euclidean", "lid_cosine"):
-        return ""
-    metric = name.removeprefix("lid_")
-    bases = [max(layer.dimensions[metric].base for layer in study.deep.layers) for study in studies if study.deep]
-    joined = " and ".join(f"{base:,}" for base in dict.fromkeys(bases))
-    return f" Here n is {joined}{' for all' if len(set(bases)) == 1 and len(bases) > 1 else ''}."
-
-
-def _depth(study: LayerStudy) -> int:
-    """The number of the model's last layer, measured or not."""
-    return max(int(study.source["layers"]) - 1, *(layer.number for layer in study.layers))
-
-
-def _at_depth(line: Line, depth: int) -> Line:
-    """The curve over relative depth; a model with one layer has no depth, so its value is a level line."""
-    notes = [f"layer {x:.0f}" for x in line.x]
-    if depth:
-        return replace(line, x=[x / depth for x in line.x], notes=notes)
-    twice: dict[str, Any] = {name: [*getattr(line, name)] * 2 for name in ("y", "low", "high", "n")}
-    return replace(line, x=[0.0, 1.0], notes=notes * 2, dash="dot", **twice)
-
-
-def _difference(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], name: str) -> Chart | None:
-    title = measures("layers")[name].difference if name in measures("layers") else ""
-    if not title:
-        return None
-    first, *others = short_names(studies)
-    relative = any(a != b for contrast in contrasts for a, b in contrast.layers)
-    lines = []
-    for place, (contrast, label) in enumerate(zip(contrasts, others, strict=False)):
-        findings = [(b, each.get(name)) for (_, b), each in zip(contrast.layers, contrast.findings, strict=True)]
-        style: dict[str, Any] = {"label": shorten(label), "color": series_color(place + 1), "group": label}
-        line = curves.finding_line(f"difference_{name}", findings, **style)
-        if line is not None:
-            lines.append(_at_mean_depth(line, contrast) if relative else line)
-    if not lines:
-        return None
-    at_ends = any(line.error_bars for line in lines)
-    if at_ends:
-        # A little apart, so that intervals do not cover one another.
-        shifts = [0.025 * (place - (len(lines) - 1) / 2) for place in range(len(lines))]
-        lines = [replace(line, x=[x + shift for x in line.x]) for line, shift in zip(lines, shifts, strict=True)]
-    caption = f"Each study minus {shorten(first)}, with its 95 % interval."
-    caption += " Models of different depths are compared at their first and last layers." if at_ends else ""
-    title = f"{title.replace('{row}', studies[0].row_noun)}: difference"
-    x, y = _DEPTH_AXIS if relative else curves.LAYER_AXIS, Axis("difference", "value", zero=True, zero_line=True)
-    return Chart(f"difference_{name}", title, caption, lines, x, y, direct=True)
-
-
-def _at_mean_depth(line: Line, contrast: Contrast) -> Line:
-    """The differences at the mean of the relative depths of both studies."""
-    last = [max((pair[side] for pair in contrast.layers), default=0) for side in (0, 1)]
-    depths = [[layer / most for layer, most in zip(pair, last, strict=True) if most] for pair in contrast.layers]
-    notes = [f"layer {b} against {a}" for a, b in contrast.layers]
-    x = [sum(both) / max(len(both), 1) for both in depths]
-    return replace(line, x=x, notes=notes, error_bars=len(x) <= _ENDS)
 
 
 def _difference_section(studies: Sequence[LayerStudy], contrasts: Sequence[Contrast], about: str) -> Section | None:

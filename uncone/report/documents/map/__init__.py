@@ -68,6 +68,8 @@ class Map(Result):
     highlight: Sequence[str] = ()
     density: Sequence[Density] | None = None
     written: Mapping[str, str] = field(default_factory=dict)
+    same_axes: bool = False
+    """Whether all pictures have the same axes: those of several models."""
 
     @property
     def headline(self) -> str:
@@ -218,6 +220,7 @@ def clouds(result: Map) -> list[Cloud]:
     if texts is not None and texts.starts is not None and texts.ends is not None:
         spans = np.stack([texts.starts, texts.ends], axis=1)
     several, words = len(result.panels) > 1, say.marked_words(result)
+    frame = view_of(np.concatenate([panel.points for panel in result.panels]))[:2] if result.same_axes else None
     shared: dict[str, Any] = {"texts": whole, "axes": say.axes_of(result), "wide": True, "spans": spans, "marks": words}
     shared |= {"marked": result.highlight, "source_rows": result.places}
     pictures = []
@@ -227,7 +230,7 @@ def clouds(result: Map) -> list[Cloud]:
         name = f"map-{result.method}{f'-{place}' if several else ''}"
         title = printable(panel.name) if several else f"{say.method(result)}, {result.dims}-D"
         caption = say.unbroken(f"{capitalized(trust)}.") if trust else ""
-        view = CloudView("", panel.points, None if every else panel.places, stamp=say.stamp(result, panel))
+        view = CloudView("", panel.points, None if every else panel.places, stamp=say.stamp(result, panel), frame=frame)
         pictures.append(Cloud(name, title, caption, [view], colorings, **shared))
     return pictures
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -182,6 +183,8 @@ def suggestion(result: Map) -> str | None:
     path = source.get("corpus", source.get("path", source.get("name")))
     if source.get("in_memory") or source.get("kind") in _IN_MEMORY or path in (None, "", "-"):
         return None
+    if models := source.get("models"):
+        return shlex.join(["uncone", "layers", *models, "--corpus", str(path), "--deep"])
     model, text, row = source.get("model"), source.get("text"), source.get("row")
     column = (",".join(text) if isinstance(text, list | tuple) else text) or None
 
