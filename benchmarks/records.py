@@ -290,8 +290,8 @@ def scatter(own: Sequence[Case]) -> Chart:
     for place, use in enumerate(USES):
         cells = [case.cells["droptop 7"] for case in own if case.any.use == use and "droptop 7" in case.cells]
         x, y = [cell.baseline for cell in cells], [cell.gain for cell in cells]
-        marks.append(Points(x, y, USE_NAMES[use], series_color(place), ring=False, size=4))
+        marks.append(Points(x, y, use, series_color(place), size=4))
     caption = "Gain in points from removing the seven strongest directions; one dot per task and layer."
     lines = [Reference(0.0, "", "muted", "dot", horizontal=True), Reference(0.4, "0.4", "muted", "dot")]
     x_axis, y_axis = Axis("baseline of the task's texts", "baseline"), Axis("gain (points)", "gain")
-    return Chart("droptop", "Gain by baseline", caption, marks, x_axis, y_axis, lines)
+    return Chart("droptop", "Gain by baseline", caption, marks, x_axis, y_axis, lines, wide=True)

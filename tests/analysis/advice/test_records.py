@@ -100,18 +100,20 @@ def test_the_repair_is_chosen_without_the_model(grid):
 
     gains, choices = grid.refitted(grid.cases(cells_of(grid, gain)), "similarity")
     assert choices == ["whiten", "none", "none"] and set(gains) == {-5.0}
-    # Two repairs that are good: the one with less harm, although the other is good more often.
-    values = {"droptop 3": [0.5] * 3 + [2.0] * 45, "droptop 7": [-1.0] + [2.0] * 47}
-    count = dict.fromkeys(values, 0)
 
-    def mixed(model, layer, task, repair):
-        if repair not in values or TASKS[task] != "similarity" or layer < 3:
-            return -5.0
-        count[repair] += 1
-        return values[repair][(count[repair] - 1) % 48]
 
-    gains, choices = grid.refitted(grid.cases(cells_of(grid, mixed, models="abcde")), "similarity")
-    assert "droptop 3" in choices and len(gains) == 50
+def test_the_safest_repair_is_chosen(grid):
+    """Without b, where it does harm once, dropping seven is better; with b in the rest, dropping three does no harm."""
+
+    def gain(model, layer, task, repair):
+        odd = layer == 3 and task == "sts"
+        if repair == "droptop 3":
+            return 0.0 if odd and model in "bc" else 2.0
+        return (-1.0 if odd and model == "b" else 2.0) if repair == "droptop 7" else -5.0
+
+    gains, choices = grid.refitted(grid.cases(cells_of(grid, gain, models="abcde")), "similarity")
+    assert choices == ["droptop 3", "droptop 7", "droptop 3", "droptop 3", "droptop 3"]
+    assert len(gains) == 50 and min(gains) == -1.0
 
 
 def test_the_rule_of_a_peer(grid):

@@ -311,7 +311,7 @@ def _sentences(rule: Rule, records: Mapping[Use, Record], *, alone: bool) -> str
     uses = " and ".join(USE_NAMES[use] for use in records)
     shares = f"{_shares(good, harm, cases)} of {cases:,} measured cases with {rule.because}"
     topic = " A narrow topic can raise a baseline too: see uncone check TEXTS --model." if alone else ""
-    return f"For {uses}, {rule.repair.title}: it {shares}. That's an estimate.{topic} {_DECIDES}"
+    return f"For {uses}, {rule.repair.title}: that {shares}. It's an estimate.{topic} {_DECIDES}"
 
 
 def _shares(good: int, harm: int, cases: int) -> str:
