@@ -26,7 +26,7 @@ from uncone.verbs.spaces.encoding import open_space
 from uncone.verbs.spaces.evidence import diverse_baseline, repair_witness
 from uncone.verbs.spaces.verb import verb
 
-__all__ = ["check", "compare", "diagnose", "diagnosis_of", "measured"]
+__all__ = ["check", "compare", "diagnose", "diagnosis_of", "measure_source"]
 
 
 @verb(CheckOptions)
@@ -49,10 +49,10 @@ def check(source: Any, *, options: CheckOptions) -> Diagnosis:  # noqa: ANN401 -
 
 def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -> Diagnosis:
     """The diagnosis of an open source, such as repaired vectors."""
-    return diagnosis_of(measured(source, options), options, repaired=repaired)
+    return diagnosis_of(measure_source(source, options), options, repaired=repaired)
 
 
-def measured(source: Source, options: CheckOptions) -> Space:
+def measure_source(source: Source, options: CheckOptions) -> Space:
     """An open source, measured."""
     whole = options.deep or options.ann
     if whole and not source.rereadable:
@@ -114,8 +114,8 @@ def _unpraised(findings: Mapping[str, Finding]) -> dict[str, Finding]:
 def _advise(space: Space, findings: Mapping[str, Finding]) -> Advice:
     """The advice of the rules, with what texts and their model tell beside the vectors."""
     diverse = findings.get("diverse_baseline")
-    known = {"diverse": None if diverse is None else diverse.magnitude, "witness": repair_witness(space)}
-    return advise(findings, **known)
+    evidence = {"diverse": None if diverse is None else diverse.magnitude, "witness": repair_witness(space)}
+    return advise(findings, **evidence)
 
 
 _OF_NORMS = ("norm_mean", "norm_outliers", "partition_isotropy_log10")
