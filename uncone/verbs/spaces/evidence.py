@@ -70,14 +70,14 @@ def _first_texts(vectors: Source) -> list[str]:
 
 def repair_witness(space: Space) -> float | None:
     """What the repair that rules ask about adds to the agreement with words; None if no rule asks, or texts are few."""
-    from uncone.repairs.registry import make_seeded
-
     baselines = [rule.condition.baseline[0] for rule in RULES if "witness" in rule.condition.required]
     if space.units.baseline < min(baselines, default=1.0) or space.distinct < FEWEST_VECTORS:
         return None
     sample = space.derived(word_sample)
     if not isinstance(sample, WordSample):
         return None
+    from uncone.repairs.registry import make_seeded
+
     repair = make_seeded(WITNESSED.method, WITNESSED.options(space.dim), space.seed)
     try:
         repair.fit(space.sample.at_most(_MOST_ROWS).vectors)
