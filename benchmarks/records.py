@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from uncone.analysis.advice.rules import (
-    DROPTOP_3,
+    DROPTOP_7,
     RULES,
     USE_NAMES,
     USES,
@@ -34,10 +34,10 @@ PEER = 0.4, 0.1
 """spectralyte 0.4: `needs_transform` from a mean cosine of 0.4 on, or if 95 % of the variance lies in less than a tenth
 of the directions; then it whitens."""
 
-THRESHOLDS = (0.35, 0.4, 0.45, 0.5, 0.55, 0.6)
-"""Baselines to choose from when a threshold is fitted without a model."""
+THRESHOLD = 0.4
+"""The baseline from which on a repair is chosen without the model that it is tried on."""
 
-NAMES = {DROPTOP_3: "droptop 3", WITNESSED: "whiten to d/2"}
+NAMES = {DROPTOP_7: "droptop 7", WITNESSED: "whiten to d/2"}
 """The repairs of rules as cells call them."""
 
 REPAIRS = ("center", "droptop 1", "droptop 3", "droptop 7", "droptop 15", "whiten", "whiten to d/2")
@@ -105,16 +105,30 @@ def record(gains: Sequence[float]) -> Record:
 
 
 def records(own: Iterable[Case]) -> Records:
-    """The record of every rule for every use, where its condition holds by itself; of a rule without a repair, that of
-    the repairs that others name."""
+    """The record of every rule for every use, where its condition holds with no more known than it requires.
+
+    That of a rule without a repair is what the repairs do that others name.
+    """
     gains: dict[str, dict[Use, list[float]]] = {rule.name: defaultdict(list) for rule in RULES}
     for case in own:
         for rule in RULES:
             cell = case.any
-            if cell.use in rule.uses and rule.condition.holds(cell.baseline, cell.diverse, case.witness):
+            needs = rule.condition.required
+            diverse, witness = (
+                cell.diverse if "diverse" in needs else None,
+                case.witness if "witness" in needs else None,
+            )
+            if cell.use in rule.uses and rule.condition.holds(cell.baseline, diverse, witness):
                 repairs = [rule.repair] if rule.repair is not None else list(NAMES)
                 gains[rule.name][cell.use] += [gain for repair in repairs if (gain := case.gain(repair)) is not None]
     return {name: {use: record(by_use[use]) for use in USES if use in by_use} for name, by_use in gains.items()}
+
+
+def holds(rule: Rule, case: Case) -> bool:
+    """Whether a rule holds in a case with no more known than it requires."""
+    cell, needs = case.any, rule.condition.required
+    diverse, witness = cell.diverse if "diverse" in needs else None, case.witness if "witness" in needs else None
+    return rule.condition.holds(cell.baseline, diverse, witness)
 
 
 @dataclass(frozen=True)
@@ -165,30 +179,23 @@ def models(own: Iterable[Case]) -> list[str]:
 
 
 def refitted(own: Sequence[Case], use: Use) -> tuple[list[float], list[str]]:
-    """Gains in each model of the repair and the baseline that were best in the others, and what these were.
+    """Gains in each model of the repair that was safest in the others, and which that was.
 
-    Of those with a good record there, the one that speaks most often, then that with the larger mean gain.
+    Of those with a good record there, the one with the least harm, then the one that is good most often.
     """
     gains, choices = [], []
+    crowded = [case for case in own if case.any.use == use and case.any.baseline >= THRESHOLD]
     for model in models(own):
-        rest = [case for case in own if case.any.model != model and case.any.use == use]
-        best: tuple[int, float, float, str] | None = None
-        for repair in REPAIRS[1:]:
-            for threshold in THRESHOLDS:
-                values = [
-                    case.cells[repair].gain for case in rest if case.any.baseline >= threshold and repair in case.cells
-                ]
-                if record(values).reliable:
-                    best = max(best or (0, 0.0, 0.0, ""), (len(values), float(np.mean(values)), threshold, repair))
-        if best is None:
-            choices.append("none")
-            continue
-        choices.append(f"{best[3]} from {best[2]:g} on")
-        gains += [
-            case.cells[best[3]].gain
-            for case in own
-            if case.any.model == model and case.any.use == use and case.any.baseline >= best[2]
-        ]
+        rest = [case for case in crowded if case.any.model != model]
+        choice: tuple[float, float, str] | None = None
+        for repair in REPAIRS:
+            tried = record([case.cells[repair].gain for case in rest if repair in case.cells])
+            if tried.reliable:
+                shares = (-tried.harm / tried.cases, tried.good / tried.cases, repair)
+                choice = shares if choice is None else max(choice, shares)
+        choices.append("none" if choice is None else choice[2])
+        if choice is not None:
+            gains += [case.cells[choice[2]].gain for case in crowded if case.any.model == model]
     return gains, choices
 
 
@@ -211,13 +218,16 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def summary(own: Sequence[Case]) -> str:
-    """Our rules, those of a peer and plain habits: good, harm and silence by use."""
+    """Our rules, that of a peer and plain habits: good, harm and silence by use."""
     rows: list[list[str]] = []
-    for leave_out in (True, False):
-        for known in KNOWN:
-            title = f"rules, {known.title}{', without the model in the record' if leave_out else ''}"
-            spoken = outcomes(own, known, leave_out=leave_out)
-            rows += by_use(title, own, [(each.case, each.gain) for each in spoken if each.gain is not None])
+    for known in KNOWN:
+        spoken = outcomes(own, known, leave_out=True)
+        title = f"the rules, {known.title}, one model left out"
+        rows += by_use(title, own, [(each.case, each.gain) for each in spoken if each.gain is not None])
+    for rule in RULES:
+        if rule.repair is not None:
+            gains = [(case, case.gain(rule.repair)) for case in own if holds(rule, case) and case.any.use in rule.uses]
+            rows += by_use(f"`{rule.name}` by itself", own, [(case, gain) for case, gain in gains if gain is not None])
     peer = [(case, case.cells["whiten"].gain) for case in own if case.peer_speaks and "whiten" in case.cells]
     rows += by_use("spectralyte 0.4: whiten", own, peer)
     crowded = [case for case in own if case.any.baseline >= CROWDED]
@@ -239,12 +249,14 @@ def by_use(title: str, own: Sequence[Case], spoken: Sequence[tuple[Case, float]]
 
 
 def refitted_table(own: Sequence[Case]) -> str:
-    """Repair and threshold chosen without the model they are tried on."""
-    rows = []
-    for use in USES:
-        gains, choices = refitted(own, use)
-        rows.append([USE_NAMES[use], *figures(gains, None)[:4], "; ".join(choices)])
-    return table(["use", "cases", "good", "harm", "worst", "chosen without each model in turn"], rows)
+    """The repair chosen without the model it is tried on, from a baseline of 0.4 on."""
+    results = {use: refitted(own, use) for use in USES}
+    both = [gain for use in ("similarity", "search") for gain in results[use][0]]
+    rows = [["similarity scores and search", *figures(both, None)[:4], ""]]
+    for use, (gains, choices) in results.items():
+        chosen = "; ".join(f"{model}: {choice}" for model, choice in zip(models(own), choices, strict=True))
+        rows.append([USE_NAMES[use], *figures(gains, None)[:4], chosen])
+    return table(["use", "cases", "good", "harm", "worst", "chosen on the other three for"], rows)
 
 
 def repairs_table(cells: Sequence[Cell]) -> str:
@@ -254,7 +266,7 @@ def repairs_table(cells: Sequence[Cell]) -> str:
     for fitted in ("own", "others"):
         for low, high in ranges:
             for use in USES:
-                head = [f"{fitted} texts", f"{max(low, 0):g} to {min(high, 1):g}", USE_NAMES[use]]
+                head = [fitted, f"{max(low, 0):g} to {min(high, 1):g}", USE_NAMES[use]]
                 row_cells = []
                 for repair in REPAIRS:
                     gains = [
@@ -273,13 +285,13 @@ def repairs_table(cells: Sequence[Cell]) -> str:
 
 
 def scatter(own: Sequence[Case]) -> Chart:
-    """The gain of removing three directions by the baseline of the texts."""
+    """The gain of removing seven directions by the baseline of the texts."""
     marks = []
     for place, use in enumerate(USES):
-        cells = [case.cells["droptop 3"] for case in own if case.any.use == use and "droptop 3" in case.cells]
+        cells = [case.cells["droptop 7"] for case in own if case.any.use == use and "droptop 7" in case.cells]
         x, y = [cell.baseline for cell in cells], [cell.gain for cell in cells]
-        marks.append(Points(x, y, USE_NAMES[use], series_color(place), ring=False, size=4))
-    caption = "Gain in points from removing the three strongest directions; one dot per task and layer."
+        marks.append(Points(x, y, use, series_color(place), size=4))
+    caption = "Gain in points from removing the seven strongest directions; one dot per task and layer."
     lines = [Reference(0.0, "", "muted", "dot", horizontal=True), Reference(0.4, "0.4", "muted", "dot")]
     x_axis, y_axis = Axis("baseline of the task's texts", "baseline"), Axis("gain (points)", "gain")
-    return Chart("droptop", "Gain by baseline", caption, marks, x_axis, y_axis, lines)
+    return Chart("droptop", "Gain by baseline", caption, marks, x_axis, y_axis, lines, wide=True)

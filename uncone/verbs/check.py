@@ -114,8 +114,12 @@ def _unpraised(findings: Mapping[str, Finding]) -> dict[str, Finding]:
 def _advise(space: Space, findings: Mapping[str, Finding]) -> Advice:
     """The advice of the rules, with what texts and their model tell beside the vectors."""
     diverse = findings.get("diverse_baseline")
-    evidence = {"diverse": None if diverse is None else diverse.magnitude, "witness": repair_witness(space)}
-    return advise(findings, **evidence)
+    return advise(
+        findings,
+        dim=space.dim,
+        diverse=None if diverse is None else diverse.magnitude,
+        witness=repair_witness(space),
+    )
 
 
 _OF_NORMS = ("norm_mean", "norm_outliers", "partition_isotropy_log10")

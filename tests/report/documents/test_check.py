@@ -10,6 +10,8 @@ from report.blocks import EVIL
 from report.snapshots import assert_wording
 
 from uncone import check, compare
+from uncone.analysis.advice import rules
+from uncone.analysis.advice.rules import Record
 
 
 @pytest.fixture
@@ -21,6 +23,13 @@ def found(cone):
 def test_wording(cone):
     assert_wording("check_one", check(cone(), scores=[0.75, 0.9], name="vectors.npy"))
     assert_wording("check_several", compare(cone(), cone(mean=0.0)))
+
+
+def test_wording_of_advice(cone, monkeypatch):
+    record = {"similarity": Record(184, 177, 3, -3.7), "search": Record(25, 24, 0, 0.5)}
+    monkeypatch.setattr(rules, "stored_records", lambda: {"crowded": record})
+    np.save("vectors.npy", cone(1_200, 64))
+    assert_wording("check_advice", check("vectors.npy"))
 
 
 def test_renderings(found, cone, assert_renderings):

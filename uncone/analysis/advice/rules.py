@@ -1,12 +1,12 @@
 """Rules that name a repair, or none, without labels: each is data, with a record that `benchmarks.advice` measured.
 
-    spoken(baseline, *, vectors, diverse=None, witness=None) -> Advice
+    spoken(baseline, *, vectors, dim=None, diverse=None, witness=None) -> Advice
 
-`baseline` is the mean cosine of the vectors' own unrelated pairs, `vectors` how many distinct ones there are. `diverse`
-is the model's baseline on diverse text, and `witness` the agreement with words after the repair `WITNESSED` (fitted on
-the same texts) minus that before it, if they are known. The `Advice` has the `rule` that speaks, or None, in which case
-`text` says why none does. `Advice.repair` is what it recommends: `Remedy.options(dim)` are keywords for
-`repairs.registry.make(remedy.method, ...)`, and `Remedy.flags(dim)` are those of `uncone fix`.
+`baseline` is the mean cosine of the vectors' own unrelated pairs, `vectors` how many distinct ones there are, of `dim`
+dimensions. `diverse` is the model's baseline on diverse text, and `witness` the agreement with words after the repair
+`WITNESSED` (fitted on the same texts) minus that before it, if they are known. The `Advice` has the `rule` that speaks,
+or None, in which case `text` says why none does. `Advice.repair` is what it recommends: `Remedy.options(dim)` are
+keywords for `repairs.registry.make(remedy.method, ...)`, and `Remedy.flags(dim)` are those of `uncone fix`.
 
 Records are read from `records.json`, by the name of the rule. A rule that names a repair speaks only for the uses in
 which its record is good: at least `LEAST_GOOD` of its cases, with at most `MOST_HARM` harmed.
@@ -24,6 +24,7 @@ from typing import Any, Literal, get_args
 from uncone.analysis.number_format import cosine, percent
 
 __all__ = [
+    "FEWEST_DIMENSIONS",
     "FEWEST_VECTORS",
     "LEAST_GOOD",
     "LOW",
@@ -58,6 +59,8 @@ LOW = 0.15
 """A baseline from which down no repair is known to help."""
 FEWEST_VECTORS = 1_000
 """Distinct vectors from which a rule speaks: the repairs of the records were fitted on 1,400 to 4,000."""
+FEWEST_DIMENSIONS = 64
+"""Dimensions from which a rule speaks: those of the records were 128 to 384."""
 
 USE_NAMES: dict[Use, str] = {
     "similarity": "similarity scores",
@@ -148,7 +151,8 @@ class Rule:
         return tuple(use for use in self.uses if self.repair is None or (use in own and own[use].reliable))
 
 
-DROPTOP_3 = Remedy("droptop", "remove the three strongest directions", k=3)
+DROPTOP_7 = Remedy("droptop", "remove the seven strongest directions", k=7)
+"""All-but-the-top on the vectors themselves: of all repairs, the one that did least harm in crowded spaces."""
 WITNESSED = Remedy("whiten", "whiten to half of the dimensions", half=True)
 """The repair before and after which agreement with words is compared."""
 
@@ -161,18 +165,18 @@ RULES: tuple[Rule, ...] = (
         "a baseline of 0.15 or less on diverse text",
     ),
     Rule(
+        "crowded",
+        Condition(baseline=(0.4, 1.0), diverse=(0.4, 1.0)),
+        DROPTOP_7,
+        ("similarity", "search"),
+        "a baseline of 0.4 or more",
+    ),
+    Rule(
         "words-agree",
         Condition(baseline=(0.35, 1.0), diverse=(0.35, 1.0), witness=(0.0, 2.0), required=("baseline", "witness")),
         WITNESSED,
         ("similarity", "search"),
         "a baseline of 0.35 or more, in which the repair brought cosines closer to shared words",
-    ),
-    Rule(
-        "crowded",
-        Condition(baseline=(0.4, 1.0), diverse=(0.4, 1.0)),
-        DROPTOP_3,
-        ("similarity",),
-        "a baseline of 0.4 or more",
     ),
 )
 """The rules; the first that holds speaks."""
@@ -242,7 +246,12 @@ class AdviceValues:
 
 
 def spoken(
-    baseline: float | None, *, vectors: int, diverse: float | None = None, witness: float | None = None
+    baseline: float | None,
+    *,
+    vectors: int,
+    dim: int | None = None,
+    diverse: float | None = None,
+    witness: float | None = None,
 ) -> Advice:
     """The first rule that holds for what was measured, or why none does.
 
@@ -255,6 +264,9 @@ def spoken(
         return Advice(None, (), "Without a baseline there is no advice.")
     if vectors < FEWEST_VECTORS:
         text = f"Advice on repairs needs {FEWEST_VECTORS:,} distinct vectors, and there are {vectors:,}. {_DECIDES}"
+        return Advice(None, (), text, baseline, diverse, witness)
+    if dim is not None and dim < FEWEST_DIMENSIONS:
+        text = f"Advice on repairs needs vectors of {FEWEST_DIMENSIONS} dimensions, and these have {dim}. {_DECIDES}"
         return Advice(None, (), text, baseline, diverse, witness)
     rule, uses = first_rule(stored_records(), baseline, diverse, witness)
     advice = Advice(rule, uses, "", baseline, diverse, witness)
@@ -299,7 +311,7 @@ def _sentences(rule: Rule, records: Mapping[Use, Record], *, alone: bool) -> str
     uses = " and ".join(USE_NAMES[use] for use in records)
     shares = f"{_shares(good, harm, cases)} of {cases:,} measured cases with {rule.because}"
     topic = " A narrow topic can raise a baseline too: see uncone check TEXTS --model." if alone else ""
-    return f"For {uses}, {rule.repair.title}: it {shares}. That's an estimate.{topic} {_DECIDES}"
+    return f"For {uses}, {rule.repair.title}: that {shares}. It's an estimate.{topic} {_DECIDES}"
 
 
 def _shares(good: int, harm: int, cases: int) -> str:

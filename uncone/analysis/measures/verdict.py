@@ -52,9 +52,16 @@ class Verdict:
         return " ".join(part for part in (self.headline, self.details, self.why, self.todo) if part)
 
 
-def advise(findings: Mapping[str, Finding], *, diverse: float | None = None, witness: float | None = None) -> Advice:
+def advise(
+    findings: Mapping[str, Finding],
+    *,
+    dim: int | None = None,
+    diverse: float | None = None,
+    witness: float | None = None,
+) -> Advice:
     """The advice of the rules on a space, from its findings and what else is known: see `advice.rules`."""
-    return spoken(findings["baseline"].magnitude, vectors=_distinct(findings), diverse=diverse, witness=witness)
+    baseline, vectors = findings["baseline"].magnitude, _distinct(findings)
+    return spoken(baseline, vectors=vectors, dim=dim, diverse=diverse, witness=witness)
 
 
 def judge(

@@ -86,8 +86,8 @@ class Diagnosis(Result):
             verdicts=[verdict(self)],
             sections=[
                 doc.Section("", [cosine_chart([self]), eigenvalue_chart([self]), *own]),
-                *_findings(self),
                 *_advice(self),
+                *_findings(self),
                 doc.Section("Provenance", [doc.Facts(source_facts(self))]),
             ],
         )
