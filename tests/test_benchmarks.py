@@ -30,6 +30,7 @@ SMALLEST = {
     "databases": "--rows 500 --rounds 1",
     "evaluation": "--datasets stsb --fit-on texts.txt",
     "advice": "--only bert-tiny --cap 60",
+    "evidence": "--texts 200 --models bert-tiny",
 }
 
 

@@ -100,7 +100,7 @@ class _TextVectors(Source):
 
 def unknown_share(passages: Sequence[Passage], unknown_token: Any) -> float:  # noqa: ANN401 - an id
     """The share of the letters and digits of passages that no token stands for, or an unknown one alone."""
-    letters = known = 0
+    letters = covered_letters = 0
     for passage in passages:
         covered = np.zeros(len(passage.text), np.bool_)
         # Of a text that was cut, nothing is known beyond the last token.
@@ -110,10 +110,10 @@ def unknown_share(passages: Sequence[Passage], unknown_token: Any) -> float:  # 
         ):
             if not special and (unknown_token is None or token != unknown_token):
                 covered[start:stop] = True
-        counted = np.array([letter.isalnum() for letter in passage.text[:end]], np.bool_)
-        letters += int(counted.sum())
-        known += int((covered[:end] & counted).sum())
-    return 1 - known / letters if letters else 0.0
+        is_letter = np.array([letter.isalnum() for letter in passage.text[:end]], np.bool_)
+        letters += int(is_letter.sum())
+        covered_letters += int((covered[:end] & is_letter).sum())
+    return 1 - covered_letters / letters if letters else 0.0
 
 
 class ModelTexts(_TextVectors):

@@ -26,7 +26,7 @@ from uncone.verbs.spaces.encoding import open_space
 from uncone.verbs.spaces.evidence import diverse_baseline, repair_witness
 from uncone.verbs.spaces.verb import verb
 
-__all__ = ["check", "compare", "diagnose", "diagnosis_of", "measured"]
+__all__ = ["check", "compare", "diagnose", "diagnosis_of", "measure_source"]
 
 
 @verb(CheckOptions)
@@ -49,10 +49,10 @@ def check(source: Any, *, options: CheckOptions) -> Diagnosis:  # noqa: ANN401 -
 
 def diagnose(source: Source, options: CheckOptions, *, repaired: bool = False) -> Diagnosis:
     """The diagnosis of an open source, such as repaired vectors."""
-    return diagnosis_of(measured(source, options), options, repaired=repaired)
+    return diagnosis_of(measure_source(source, options), options, repaired=repaired)
 
 
-def measured(source: Source, options: CheckOptions) -> Space:
+def measure_source(source: Source, options: CheckOptions) -> Space:
     """An open source, measured."""
     whole = options.deep or options.ann
     if whole and not source.rereadable:

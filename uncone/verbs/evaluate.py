@@ -256,11 +256,11 @@ def prescribe(source: Any = None, *, options: PrescribeOptions) -> Prescription 
 
 def _by_rule(source: Any, options: PrescribeOptions) -> Advised:  # noqa: ANN401 - as for fix
     """What a rule recommends without labeled pairs, and what that repair does to the agreement with words."""
-    from uncone.analysis.advice.witness import WordSample, word_sample
+    from uncone.analysis.advice.words import WordSample, word_sample
     from uncone.evaluation.advised import Advised as Named
     from uncone.evaluation.table import Method as Candidate
     from uncone.repairs.registry import make_seeded
-    from uncone.verbs.check import diagnosis_of, measured
+    from uncone.verbs.check import diagnosis_of, measure_source
     from uncone.verbs.options.check import CheckOptions
 
     if source is None:
@@ -269,7 +269,7 @@ def _by_rule(source: Any, options: PrescribeOptions) -> Advised:  # noqa: ANN401
     vectors = open_space(source, options)
     if not vectors.rereadable:
         raise FitError(f"{vectors.name} can be read only once, but a repair needs several passes. Save it to a file.")
-    space = measured(vectors, checking)
+    space = measure_source(vectors, checking)
     diagnosis = diagnosis_of(space, checking)
     advice, names = diagnosis.advice, ("baseline", "diverse_baseline", "topic_share", "word_agreement")
     assert advice is not None

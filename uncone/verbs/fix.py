@@ -6,12 +6,12 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from uncone.analysis.advice.witness import WordSample, word_sample
+from uncone.analysis.advice.words import WordSample, word_sample
 from uncone.data.storage.path import path_of
 from uncone.data.vectors.databases.url import is_database, without_secrets
 from uncone.data.writing.atomic import check_outside
 from uncone.errors import FitError, ShapeError
-from uncone.verbs.check import diagnosis_of, measured
+from uncone.verbs.check import diagnosis_of, measure_source
 from uncone.verbs.options.check import CheckOptions
 from uncone.verbs.options.fix import ApplyOptions, ExportOptions, FixOptions
 from uncone.verbs.spaces.encoding import Encoding, Progress, open_space, open_texts_of
@@ -64,7 +64,7 @@ def fix(source: Any, method: str, *, options: FixOptions) -> Repaired:  # noqa: 
     space.check_rereadable()
     space.check_output(out)
     checking = _checking(options, "before")
-    measured_space = measured(space.before, checking)
+    measured_space = measure_source(space.before, checking)
     before, words = diagnosis_of(measured_space, checking), measured_space.derived(word_sample)
     del measured_space  # with its sample of vectors
     if not options.skip_bad and before["bad_rows"].value:
@@ -115,7 +115,7 @@ def _diagnose_and_write(
 def _diagnose_repaired(
     source: Source, checking: CheckOptions, words: WordSample | str | None
 ) -> tuple[Diagnosis, AgreementChange | None]:
-    space = measured(source, checking)
+    space = measure_source(source, checking)
     try:
         change = words.change(space) if isinstance(words, WordSample) else None
     except ShapeError:  # too few rows are usable after the repair, as the findings say

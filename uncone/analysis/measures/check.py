@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from uncone.analysis.advice.topic import diverse_of_space
-from uncone.analysis.advice.witness import agreement_of_space
+from uncone.analysis.advice.words import agreement_of_space
 from uncone.analysis.cosine.baseline import baseline, central_rows, quantiles, uniformity
 from uncone.analysis.cosine.rogue import rogue
 from uncone.analysis.measures.measure import Curve, Family, Measure

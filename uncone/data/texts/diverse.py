@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from uncone.data.texts.texts import LineTexts, TextSource, open_texts
+if TYPE_CHECKING:
+    from uncone.data.texts.texts import TextSource
 
-__all__ = ["DIVERSE", "NONE", "SHIPPED", "DiverseTexts", "diverse_texts", "looks_english"]
+__all__ = ["DIVERSE", "NONE", "SHIPPED", "diverse_texts", "looks_english"]
 
 DIVERSE = Path(__file__).with_name("diverse.txt")
 """English sentences on many subjects, one per line."""
@@ -36,20 +37,12 @@ _WORD = re.compile(r"[^\W\d_]+")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-class DiverseTexts(LineTexts):
-    """The sentences that ship with uncone."""
-
-    kind = "list"
-
-    def __init__(self) -> None:
-        super().__init__(DIVERSE)
-        self.name = SHIPPED
-
-
 def diverse_texts(choice: Any = None) -> TextSource | None:  # noqa: ANN401 - a path, or texts in memory
     """The texts on many subjects: those that ship with uncone, or the user's own; None for "none"."""
+    from uncone.data.texts.texts import ListTexts, open_texts
+
     if choice is None:
-        return DiverseTexts()
+        return ListTexts(DIVERSE.read_text(encoding="utf-8").splitlines(), SHIPPED)
     return None if isinstance(choice, str) and choice == NONE else open_texts(choice)
 
 
@@ -61,9 +54,9 @@ def looks_english(texts: Iterable[str]) -> bool:
     """
     words = letters = common = 0
     for text in texts:
-        found = _WORD.findall(text.lower())
-        words += len(found)
+        tokens = _WORD.findall(text.lower())
+        words += len(tokens)
         letters += len(_LETTER.findall(text))
-        common += sum(word in _COMMON for word in found)
+        common += sum(word in _COMMON for word in tokens)
     # Without spaces, a word is a sentence: letters say whether there is enough to judge by.
     return max(words, letters // 6) < _LEAST_WORDS or common >= _ENGLISH * words

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from uncone.analysis.advice.rules import USE_NAMES, Advice
-from uncone.analysis.advice.witness import AgreementChange
 from uncone.analysis.measures.finding import Level
 from uncone.analysis.measures.registry import measure
 from uncone.analysis.number_format import cosine, count, percent
@@ -16,6 +15,7 @@ from uncone.report.result import Result
 from uncone.report.text import interval, last_name, number
 
 if TYPE_CHECKING:
+    from uncone.analysis.advice.witness import AgreementChange
     from uncone.evaluation.advised import Advised
     from uncone.repairs.repair import Repair
 
@@ -45,9 +45,10 @@ def known_use(
         return KnownUse("advised against", f"Not proven, and advised against. {advice.text}{words}")
     if advice is not None and advice.repair is not None and sentence and _is_remedy(repair, advice, dim):
         return KnownUse("expected", f"Expected, not proven. {advice.text}{words}")
-    named = "" if advice is None or advice.repair is None else " The rule that speaks here names another repair: "
-    named += "" if not named else f"{' '.join(advice.repair.flags(dim)[1:])}." if advice and advice.repair else ""
-    return KnownUse("unknown", f"Unknown: no measured rule speaks for this repair here.{named}{words} {_PAIRS}")
+    other = ""
+    if advice is not None and advice.repair is not None:
+        other = f" The rule that speaks here names another repair: {' '.join(advice.repair.flags(dim)[1:])}."
+    return KnownUse("unknown", f"Unknown: no measured rule speaks for this repair here.{other}{words} {_PAIRS}")
 
 
 def _is_remedy(repair: Repair, advice: Advice, dim: int) -> bool:
@@ -58,10 +59,10 @@ def _is_remedy(repair: Repair, advice: Advice, dim: int) -> bool:
     (step, *others), options = getattr(repair, "steps_", [repair]), advice.repair.options(dim)
     if others or step.kind != advice.repair.method:
         return False
-    named, own = (each.get_params(deep=False) for each in (make(step.kind, **options), step))
+    expected, own = (each.get_params(deep=False) for each in (make(step.kind, **options), step))
     if step.kind == "droptop":  # without k, as many as the dimensions suggest
         own["k"] = step.directions_.shape[1]
-    return all(own[name] == value for name, value in named.items() if name != "seed")
+    return all(own[name] == value for name, value in expected.items() if name != "seed")
 
 
 def witness_sentence(change: AgreementChange) -> str:
@@ -113,7 +114,7 @@ class ByRule(Result):
             for name, finding in advised.findings.items()
         ]
         rows += [] if advised.change is None else [_change_row(advised.change)]
-        asked = doc.table([doc.Column("measured", align="left"), "value"], rows, name="measured")
+        inputs = doc.table([doc.Column("measured", align="left"), "value"], rows, name="measured")
         record = [record_table(advice)] if advice.records else []
         vectors = count(advised.findings["baseline"].n, "vector")
         return doc.Document(
@@ -122,7 +123,7 @@ class ByRule(Result):
             subtitle=f"{vectors} · {count(advised.dim, 'dimension')} · no labeled pairs",
             verdicts=[doc.Verdict(headline, Level.NOTE, [advised.reason])],
             sections=doc.present(
-                doc.Section("What the rules were asked about", [asked], brief=[asked]),
+                doc.Section("What the rules were asked about", [inputs], brief=[inputs]),
                 doc.Section("The record of the rule", record, brief=record) if record else None,
                 doc.Section("Notes", [doc.Notes(list(advised.notes))]) if advised.notes else None,
             ),

@@ -82,10 +82,10 @@ class Calibrated(Result):
     def _reasons(self) -> list[str]:
         """Why scores are what they are, and whose doing that is."""
         findings = [self.topic[name] for name in ("topic_share", "diverse_baseline") if name in self.topic]
-        known = [finding.meaning for finding in findings if finding.value is not None] or [
+        meanings = [finding.meaning for finding in findings if finding.value is not None] or [
             finding.meaning for finding in findings[-1:]
         ]
-        return [*say.reasons(self), *known[:1]]
+        return [*say.reasons(self), *meanings[:1]]
 
     @property
     def usage(self) -> str | None:
