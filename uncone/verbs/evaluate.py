@@ -71,6 +71,7 @@ def evaluate(
         several = datasets.split(",") if isinstance(datasets, str) else datasets
         sources = several if isinstance(several, list | tuple) else [several]
     methods = methods if methods is not None else options.methods or None
+    methods = methods if methods is None or isinstance(methods, str) else list(methods)
     name = os.fspath(model) if isinstance(model, str | os.PathLike) else model.name
     settings = _settings(options, methods)
     result: EvaluationTable = evaluate_sts(model, sources, methods, settings) if sources else Table(name, [], [])
