@@ -55,6 +55,8 @@ def example_files(tmp_path_factory, tiny_model):
     (folder / "pairs.csv").write_text(
         "sentence1,sentence2,score\n" + "".join(f'"{a}","{b}",{score}\n' for a, b, score in triples)
     )
+    judgments = [f"{i}\t{(7 * i) % 300}\t{i % 4}\n" for i in range(160)]
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(judgments))
     words = ["text", "to", "go", "the", "school", "of", "."]
     (folder / "words.vec").write_text(
         "".join(f"{word} {' '.join(f'{value:.4f}' for value in rows[i])}\n" for i, word in enumerate(words))
