@@ -277,7 +277,7 @@ def test_the_pages_name_every_measure(tiny_model):
 def test_every_finding_is_registered_and_has_every_field(cone):
     from uncone import check
 
-    result = check(cone()).to_dict()
+    result = check(cone(), deep=True).to_dict()
     assert list(result["findings"]) == list(measures("check"))
     for finding in result["findings"].values():
         assert {"value", "low", "high", "n", "threshold", "level", "meaning", "advice"} <= set(finding)
