@@ -56,6 +56,8 @@ def example_files(tmp_path_factory, tiny_model):
     (folder / "pairs.csv").write_text(
         "sentence1,sentence2,score\n" + "".join(f'"{a}","{b}",{score}\n' for a, b, score in triples)
     )
+    judgments = [f"{i}\t{(7 * i) % 300}\t{i % 4}\n" for i in range(160)]
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(judgments))
     words = ["text", "to", "go", "the", "school", "of", "."]
     (folder / "words.vec").write_text(
         "".join(f"{word} {' '.join(f'{value:.4f}' for value in rows[i])}\n" for i, word in enumerate(words))
@@ -291,7 +293,7 @@ def test_the_pages_name_every_measure(tiny_model):
 def test_every_finding_is_registered_and_has_every_field(cone):
     from uncone import check
 
-    result = check(cone()).to_dict()
+    result = check(cone(), deep=True).to_dict()
     assert list(result["findings"]) == list(measures("check"))
     for finding in result["findings"].values():
         assert {"value", "low", "high", "n", "threshold", "level", "meaning", "advice"} <= set(finding)
