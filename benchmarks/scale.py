@@ -5,7 +5,8 @@
 
 A ratio of CPU time (user and system, of all threads) says what the work costs; unlike seconds, it hardly depends on
 what else the machine does. Everything runs in processes of its own, in turns, and the best of each counts: all of a
-process, with the start of Python and imports on both sides.
+process, with the start of Python and imports on both sides. For `check`, the ratio of elapsed time stands beside it,
+which says something only on an idle machine.
 
 One XᵀX pass is what one would write by hand: a thread for every core, as `check` has, reads blocks of 8,192 rows of the
 same file (a .npy through a memory map, Parquet through pyarrow, each thread its own row groups) and adds up their
@@ -110,10 +111,11 @@ WORK: dict[str, Callable[[Path], None]] = {
 
 
 class Costs:
-    """The least CPU seconds and the most memory (MiB) of each piece of work, over several rounds."""
+    """The least CPU seconds, the least time and the most memory (MiB) of each piece of work, over several rounds."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
+        self.elapsed: dict[str, float] = {}
         self.memory: dict[str, float] = {}
         # Modules are compiled once, as in an installed package.
         compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": tempfile.gettempdir() + "/uncone-bench-pyc"}
@@ -125,10 +127,12 @@ class Costs:
     def note(self, name: str, *words: str, **environment: str) -> None:
         """Run a command, and keep what it cost if that is less than before."""
         code = (
-            "import resource, subprocess, sys\n"
+            "import resource, subprocess, sys, time\n"
+            "start = time.perf_counter()\n"
             "subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)\n"
+            "elapsed = time.perf_counter() - start\n"
             "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
-            "print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)"
+            "print(used.ru_utime + used.ru_stime, elapsed, used.ru_maxrss / 1024)"
         )
         process = subprocess.run(
             [sys.executable, "-c", code, *words],
@@ -138,8 +142,9 @@ class Costs:
         )
         if process.returncode:
             raise SystemExit(f"{' '.join(words)}\n{process.stderr}")
-        seconds, memory = map(float, process.stdout.split())
+        seconds, elapsed, memory = map(float, process.stdout.split())
         self.seconds[name] = min(self.seconds.get(name, seconds), seconds)
+        self.elapsed[name] = min(self.elapsed.get(name, elapsed), elapsed)
         self.memory[name] = max(self.memory.get(name, memory), memory)
 
     def work(self, name: str, work: str, path: Path) -> None:
@@ -186,7 +191,8 @@ def check_rows(costs: Costs, folder: Path, n: int, rounds: int) -> list[tuple[st
         (
             f"`uncone check` of {n:,} x {D_CHECK}, {suffix} ({costs.seconds[f'check {suffix}']:.2f} s), to one XᵀX "
             f"pass over the {base} ({costs.seconds[f'XᵀX of {base}']:.2f} s)",
-            f"{costs.ratio(f'check {suffix}', f'XᵀX of {base}'):.2f} | {bound}",
+            f"{costs.ratio(f'check {suffix}', f'XᵀX of {base}'):.2f}, in time "
+            f"{costs.elapsed[f'check {suffix}'] / costs.elapsed[f'XᵀX of {base}']:.2f} | {bound}",
         )
         for suffix, base, bound in (
             (".npy", ".npy", "at most 1.5"),
