@@ -42,6 +42,7 @@ _NAMES = {
     "raw, tokens": ABLATION[0],
     "k-means + PCA, tokens": ABLATION[-1],
     "whiten 768": "whiten",
+    "GloVe mean": "GloVe mean (another model)",
     "last layer mean": LAST_LAYER,
     "layers 1,-1 mean": TWO_LAYERS,
 }

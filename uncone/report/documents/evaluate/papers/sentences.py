@@ -81,11 +81,14 @@ def _accuracy(figures: Figures) -> Iterator[str]:
 
 def _sentence_gains(figures: Figures) -> Iterator[str]:
     for layout, part, raw in ((LAYOUTS[3], "sentences", TWO_LAYERS), (LAYOUTS[5], "supervised", OWN_RECIPE)):
-        texts = []
+        published = {(row.label, row.fit): row.average for row in layout.published()}
+        base, texts = published.get((raw, "")), []
         for row in ("flow", "whiten"):
             for fit, title in ((NLI, NLI), (TARGET, "the target")):
                 gain = figures.gain((part, row, fit), (part, raw, ""), "wmean", layout.datasets)
-                texts += [] if gain is None else [f"{row} {signed_points(gain)} fitted on {title}"]
+                average = published.get((row, fit))
+                paper = "" if None in (base, average) else f" (published {signed_points(average - base)})"  # type: ignore[operator]
+                texts += [] if gain is None else [f"{row} fitted on {title} {signed_points(gain)}{paper}"]
         model = figures.model_of(layout)
         if texts and model is not None:
             title = "with NLI supervision" if part == "supervised" else "without supervision"
