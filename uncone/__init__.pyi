@@ -47,8 +47,8 @@ from uncone.report.documents.map import Map as Map
 from uncone.report.documents.plan import Planned as Planned
 from uncone.report.documents.similarity import Similarity as Similarity
 from uncone.report.documents.tune import Tuned as Tuned
-from uncone.verbs.schema import schema as schema
-from uncone.verbs.schema import validate as validate
+from uncone.verbs.schema.schema import schema as schema
+from uncone.verbs.schema.schema import validate as validate
 
 __all__ = [
     "Calibrated",

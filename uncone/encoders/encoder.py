@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from uncone.data.batch import IntVector, Matrix
 if TYPE_CHECKING:
     from uncone.encoders.head import Head
 
-__all__ = ["Encoder", "EncoderIdentity", "Passage", "States", "Window"]
+__all__ = ["Encoder", "EncoderIdentity", "Passage", "States", "Window", "model_files", "unknown_share"]
 
 
 class EncoderIdentity(NamedTuple):
@@ -130,3 +131,36 @@ class Encoder(ABC):
     def head(self) -> Head | None:
         """The language-model head behind the last layer, loaded when it is first asked for; None when there is none."""
         return None
+
+
+def unknown_share(passages: Sequence[Passage], unknown_token: Any) -> float:  # noqa: ANN401 - an id
+    """The share of the letters and digits of passages that no token stands for, or an unknown one alone."""
+    letters = covered_letters = 0
+    for passage in passages:
+        covered = np.zeros(len(passage.text), np.bool_)
+        # Of a text that was cut, nothing is known beyond the last token.
+        end = len(passage.text) if passage.whole else int(passage.ends.max(initial=0))
+        for token, start, stop, special in zip(
+            passage.tokens, passage.starts, passage.ends, passage.special, strict=True
+        ):
+            if not special and (unknown_token is None or token != unknown_token):
+                covered[start:stop] = True
+        is_letter = np.array([letter.isalnum() for letter in passage.text[:end]], np.bool_)
+        letters += int(is_letter.sum())
+        covered_letters += int((covered[:end] & is_letter).sum())
+    return 1 - covered_letters / letters if letters else 0.0
+
+
+_MODEL_FILES = (".safetensors", ".hdf5", ".json", ".txt", ".model", ".py")
+
+
+def model_files(encoder: Encoder) -> list[Path]:
+    """The files that an encoder was read from, if it knows."""
+    if isinstance(path := getattr(encoder, "path", None), Path):
+        return [path]
+    files = list(getattr(encoder, "files", ()))
+    folder = files[0].parent if files else getattr(encoder, "folder", None)
+    if not isinstance(folder, Path):
+        return []
+    inside = [path for path in folder.iterdir() if path.suffix in _MODEL_FILES and path.is_file()]
+    return inside if any(path.suffix == ".safetensors" for path in inside) else sorted({*inside, *files})

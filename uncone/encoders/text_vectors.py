@@ -20,7 +20,7 @@ from uncone.data.source import Rows, Source
 from uncone.data.texts.selection import Unit
 from uncone.data.texts.texts import TextSource
 from uncone.encoders.batching import TOKENS, budgeted, pools
-from uncone.encoders.encoder import Encoder, Passage, Window
+from uncone.encoders.encoder import Encoder, Passage, Window, model_files, unknown_share
 from uncone.encoders.pooling import Pooling
 from uncone.encoders.rows.rows import Laid, RowRule
 from uncone.encoders.rows.tokens import TokenSource, TokenWeights, Weigh, token_names
@@ -36,12 +36,10 @@ __all__ = [
     "check_count",
     "check_weighted",
     "taken_texts",
-    "unknown_share",
 ]
 
 _POOL = 1024
 _LIMIT = 1 << 14  # tokens whose vectors are in memory at once; a single text may have more
-_MODEL_FILES = (".safetensors", ".hdf5", ".json", ".txt", ".model", ".py")
 
 Transform = Callable[[Matrix], Matrix]
 Encode = Callable[[Sequence[str]], tuple[Matrix, NDArray[np.bool_]]]
@@ -96,24 +94,6 @@ class _TextVectors(Source):
             yield Rows(vectors, [unit.text for unit in units], labels)
         self.n_truncated, self.note = truncated, self.describe(truncated)
         check_count(self.name, read, self.least)
-
-
-def unknown_share(passages: Sequence[Passage], unknown_token: Any) -> float:  # noqa: ANN401 - an id
-    """The share of the letters and digits of passages that no token stands for, or an unknown one alone."""
-    letters = covered_letters = 0
-    for passage in passages:
-        covered = np.zeros(len(passage.text), np.bool_)
-        # Of a text that was cut, nothing is known beyond the last token.
-        end = len(passage.text) if passage.whole else int(passage.ends.max(initial=0))
-        for token, start, stop, special in zip(
-            passage.tokens, passage.starts, passage.ends, passage.special, strict=True
-        ):
-            if not special and (unknown_token is None or token != unknown_token):
-                covered[start:stop] = True
-        is_letter = np.array([letter.isalnum() for letter in passage.text[:end]], np.bool_)
-        letters += int(is_letter.sum())
-        covered_letters += int((covered[:end] & is_letter).sum())
-    return 1 - covered_letters / letters if letters else 0.0
 
 
 class ModelTexts(_TextVectors):
@@ -226,7 +206,7 @@ class EncodedTexts(_EncoderTexts, ModelTexts):
         separate: bool = False,
     ) -> None:
         super().__init__(texts, encoder, pooling, batch_size, limit)
-        self.model, self.files, self.separate = encoder.name, _model_files(encoder), separate
+        self.model, self.files, self.separate = encoder.name, model_files(encoder), separate
         self.dim *= len(pooling.layers) if separate else 1
         self.rule = RowRule(rows="sentences", pooling=pooling.kind)
 
@@ -465,15 +445,3 @@ def _bags(tokens: NDArray[Any], sizes: IntVector, pooling: str) -> Matrix:
     if pooling == "max":
         return np.asarray(np.maximum.reduceat(tokens, starts, axis=0))
     return bag_means(tokens, np.arange(len(tokens)), starts)
-
-
-def _model_files(encoder: Encoder) -> list[Path]:
-    """The files that an encoder was read from, if it knows."""
-    if isinstance(path := getattr(encoder, "path", None), Path):
-        return [path]
-    files = list(getattr(encoder, "files", ()))
-    folder = files[0].parent if files else getattr(encoder, "folder", None)
-    if not isinstance(folder, Path):
-        return []
-    inside = [path for path in folder.iterdir() if path.suffix in _MODEL_FILES and path.is_file()]
-    return inside if any(path.suffix == ".safetensors" for path in inside) else sorted({*inside, *files})

@@ -107,8 +107,7 @@ def _diverse(
     from uncone.analysis.layers.study import study
     from uncone.data.texts.diverse import SHIPPED, diverse_texts
     from uncone.data.texts.selection import Selection as Texts
-    from uncone.encoders.encoder import Window
-    from uncone.encoders.text_vectors import unknown_share
+    from uncone.encoders.encoder import Window, unknown_share
 
     source = diverse_texts(options.diverse)
     if source is None:

@@ -6,8 +6,7 @@ import pytest
 from uncone.analysis.advice.topic import DiverseBaseline, caveats, topic_findings, topic_share, unsuited
 from uncone.analysis.measures.finding import Finding
 from uncone.data.texts.diverse import DIVERSE, NONE, SHIPPED, diverse_texts, looks_english
-from uncone.encoders.encoder import Passage
-from uncone.encoders.text_vectors import unknown_share
+from uncone.encoders.encoder import Passage, unknown_share
 from uncone.errors import MissingSourceError
 
 

@@ -12,10 +12,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from uncone.analysis.cosine.units import unit_rows
 from uncone.analysis.intervals.bootstrap import Replicates, bootstrap, differences
@@ -25,6 +25,9 @@ from uncone.analysis.intervals.pair_units import pair_units
 from uncone.analysis.intervals.resampling import REPLICATES, score
 from uncone.data.batch import IntVector, Matrix
 from uncone.errors import ShapeError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = [
     "ANCHORS",
@@ -233,6 +236,8 @@ def terms_of(texts: Iterable[str]) -> str:
 
 def tf_idf(documents: Sequence[Sequence[str]]) -> csr_array:
     """The TF-IDF weights of documents, given as lists of terms: (n, terms) at length 1, or 0 without terms."""
+    from scipy.sparse import csr_array  # here: vectors without texts do without
+
     numbers: dict[str, int] = {}
     indptr, columns = [0], list[int]()
     counts: list[int] = []

@@ -65,10 +65,12 @@ def json_type(hint: Any, omitted: Collection[str] = ()) -> Any:  # noqa: ANN401 
 
 
 def json_list(item: Any) -> Any:  # noqa: ANN401 - a type
+    """A list of items of a type."""
     return types.GenericAlias(list, (json_type(item),))
 
 
 def or_null(kind: Any) -> Any:  # noqa: ANN401 - a type
+    """A type, or null."""
     return Union[kind, None]  # noqa: UP007 - not of an annotation
 
 

@@ -76,7 +76,7 @@ def repair_witness(space: Space) -> float | None:
     sample = space.derived(word_sample)
     if not isinstance(sample, WordSample):
         return None
-    from uncone.repairs.registry import make_seeded
+    from uncone.repairs.registry import make_seeded  # here: few spaces come so far
 
     repair = make_seeded(WITNESSED.method, WITNESSED.options(space.dim), space.seed)
     try:
