@@ -16,7 +16,7 @@ from uncone.errors import OptionError
 from uncone.verbs.options.calibrate import CalibrateOptions
 from uncone.verbs.spaces.encoding import Progress, gather_rows, row_count
 from uncone.verbs.spaces.labeled_pairs import LabeledResults, score_labeled
-from uncone.verbs.spaces.repaired import SpaceOpener, last_part
+from uncone.verbs.spaces.opener import SpaceOpener, last_part
 from uncone.verbs.spaces.verb import verb
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from uncone.stats.row_sample import RowSample, cutoff_for
 from uncone.stats.statistic import Bundle
 from uncone.stats.unusable import Unusable
 from uncone.verbs.spaces.encoding import Progress
-from uncone.verbs.spaces.repaired import last_part, space_of
+from uncone.verbs.spaces.opener import last_part
+from uncone.verbs.spaces.repaired import space_of
 
 __all__ = ["RAW", "REPAIRED", "MapRows", "added_note", "repaired_space", "vector_rows", "whole_texts"]
 

@@ -102,7 +102,7 @@ def open_space(source: Any, options: SpaceOptions, repair: str | os.PathLike[str
     from uncone.data.source import Options
 
     if repair is not None:
-        from uncone.verbs.spaces.repaired import SpaceOpener
+        from uncone.verbs.spaces.opener import SpaceOpener
 
         return SpaceOpener(options, repair).space(source)[0]
     encoding = options.encoding

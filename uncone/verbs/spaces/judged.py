@@ -22,7 +22,7 @@ from uncone.evaluation.vectors.search import SearchProblem
 from uncone.verbs.options.evaluate import EvaluateOptions
 from uncone.verbs.options.shared import SpaceOptions
 from uncone.verbs.spaces.encoding import gather_rows, row_count
-from uncone.verbs.spaces.repaired import SpaceOpener
+from uncone.verbs.spaces.opener import SpaceOpener
 
 __all__ = ["JudgedPairs", "Side", "open_pairs_of_rows", "open_search", "open_side"]
 
