@@ -39,8 +39,6 @@ from uncone.verbs.spaces.encoding import Encoding, Progress, encoded, encoded_li
 
 __all__ = ["RepairSpace", "check_fitted", "space_like", "space_of"]
 
-_WITH_COLUMNS = {".npz", ".parquet", ".jsonl", ".ndjson", ".csv", ".tsv"}
-
 
 @dataclass
 class RepairSpace(ABC):
