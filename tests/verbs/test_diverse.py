@@ -12,7 +12,7 @@ from commands import run
 from scipy.stats import spearmanr
 
 import uncone
-from uncone.analysis.advice.rules import Record
+from uncone.analysis.advice.rules import RULES, Record
 from uncone.analysis.advice.witness import word_pairs
 from uncone.data.texts.diverse import DIVERSE
 from uncone.errors import OptionError
@@ -129,6 +129,8 @@ def test_too_small_for_words(options):
     assert "2 distinct texts are too few for agreement with words" in finding.meaning
 
 
+K = next(rule.repair.k for rule in RULES if rule.name == "crowded")
+"""Directions that the rule on crowded vectors removes."""
 RECORDS = {"crowded": {"similarity": Record(126, 120, 2, -1.5)}}
 
 
@@ -137,15 +139,15 @@ def crowded(monkeypatch):
     """Crowded vectors, and a rule with a good record."""
     monkeypatch.setattr("uncone.analysis.advice.rules.stored_records", lambda: RECORDS)
     rng = np.random.default_rng(0)
-    return (rng.normal(size=(1500, 16)) + 1.2).astype(np.float32)
+    return (rng.normal(size=(1500, 64)) + 1.2).astype(np.float32)
 
 
 def test_use_is_expected_unknown_or_proven(crowded):
-    expected = uncone.fix(crowded, "droptop", k=3)
+    expected = uncone.fix(crowded, "droptop", k=K)
     assert expected.use.kind == "expected"
     assert "126 measured cases" in expected.use.text and "not proven" in expected.use.text
     unknown = uncone.fix(crowded, "whiten")
-    assert unknown.use.kind == "unknown" and "droptop --k 3" in unknown.use.text
+    assert unknown.use.kind == "unknown" and f"droptop --k {K}" in unknown.use.text
     assert expected.to_markdown().rstrip().endswith(expected.use.text.split(". ")[-1].strip())
     rng = np.random.default_rng(1)
     left, right = rng.integers(0, 1500, (2, 400))
@@ -164,10 +166,10 @@ def test_use_is_expected_unknown_or_proven(crowded):
 
 def test_prescribe_without_pairs(crowded, texts, options):
     advice = uncone.prescribe(crowded)
-    assert advice.verdict == "droptop 3" and advice.recommended.options == {"k": 3}
+    assert advice.verdict == f"droptop {K}" and advice.recommended.options == {"k": K}
     assert not advice.proven and "measured cases" in advice.reason and advice.change is None
     np.testing.assert_allclose(
-        advice.repair.transform(crowded), uncone.fix(crowded, "droptop", k=3).repair.transform(crowded), atol=1e-4
+        advice.repair.transform(crowded), uncone.fix(crowded, "droptop", k=K).repair.transform(crowded), atol=1e-4
     )
     values = advice.to_dict()
     assert values["proven"] is False and values["advice"]["record"]["similarity"]["cases"] == 126
@@ -183,7 +185,7 @@ def test_auto_without_pairs_on_the_command_line(crowded, capsys):
         run(*["fix", "crowded.npy", "--method", "auto", "--save", "repair", "-o", "out.npy", "--json", "a.json"]) == 0
     )
     told = " ".join(capsys.readouterr().out.split())
-    assert "Try droptop 3: expected to help, not proven." in told and "proven on" not in told
+    assert f"Try droptop {K}: expected to help, not proven." in told and "proven on" not in told
     result = json.loads(Path("a.json").read_text())
     assert result["use"]["kind"] == "expected" and result["provenance"]["prescription"]["proven"] is False
     assert uncone.validate(Path("a.json").read_text()) == "fix"

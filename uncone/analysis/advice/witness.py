@@ -145,7 +145,7 @@ class WordPairs:
     def _cosines(self, spaces: Sequence[Matrix]) -> tuple[_Floats, NDArray[np.bool_]]:
         """The cosines of the pairs that are usable in all spaces (spaces, u), and which these are (m,)."""
         cosines = np.stack([_pair_cosines(space, self.left, self.right) for space in spaces])
-        usable = np.asarray(np.isfinite(cosines).all(axis=0))
+        usable = np.asarray(np.isfinite(cosines).all(axis=0), np.bool_)
         return cosines[:, usable], usable
 
     def _replicates(self, spaces: Sequence[Matrix], replicates: int) -> Replicates:
