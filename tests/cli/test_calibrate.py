@@ -121,7 +121,7 @@ def test_texts(tiny_model, capfd):
         (["--pairs", "pairs.csv", "--left", "id1"], "--right"),
         (["--pairs", "pairs.csv", "--precision", "1.5"], "at most 1"),
         (["--pairs", "pairs.csv", "--label", "nothing"], "id1, id2, label"),
-        (["--pairs", "pairs.csv", "--cut", "7"], "cut of 7"),
+        (["--pairs", "pairs.csv", "--cut", "7"], "least grade of 7"),
         (["--layer", "2"], "--model"),
         (["--query-prompt", "q: "], "--queries"),
         (["--background", "nowhere.npy"], "nowhere.npy"),

@@ -39,7 +39,7 @@ def test_the_learner(uncone, texts, tiny_model):
     assert [row["topic"] for row in rows[:2]] == ["school", "travel"]
     alone = json.loads(uncone("apply", "repair", "--text", texts[0], "--model", tiny_model).stdout)
     np.testing.assert_allclose(alone["embedding"], json.loads(rows[0]["embedding"]), atol=1e-5)
-    assert "60" in uncone("cache").stdout
+    assert "371" in uncone("cache").stdout  # 60, and 311 on many subjects
 
     files = ["--labels-out", "labels.csv", "--pairs-out", "pairs.csv", "--groups-out", "groups.csv", "--json", "a.json"]
     assert "60 x 32" in uncone("similarity", "texts.csv", *model, "--label", "topic", *files).stdout

@@ -85,7 +85,7 @@ def _topic(sides: _Sides, own: BackgroundSurvey, options: CalibrateOptions) -> d
     diverse = diverse_baseline(sides.documents, options.diverse, options.plan, options.seed)
     of = own.background
     baseline = Finding("baseline", of.mean, of.rows, "", low=of.mean_low, high=of.mean_high)
-    findings = [] if diverse is None else topic_findings(baseline, diverse, "texts")
+    findings = [] if diverse is None else topic_findings(baseline, diverse)
     return {finding.name: finding for finding in findings}
 
 

@@ -47,6 +47,7 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
     from uncone.analysis.layers.settings import settings_from
     from uncone.analysis.layers.story import layer_story
     from uncone.analysis.layers.study import notes_of, provenance_of, study
+    from uncone.data.texts.diverse import diverse_texts
     from uncone.data.texts.selection import Selection
     from uncone.report.documents.layers import LayerStudy
 
@@ -57,7 +58,7 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
     selection = Selection(source, **sampling, seed=settings.seed)
     saved = _checkpoints(encoder, source, sampling, options)
     measure = partial(study, encoder, progress=options.progress, threads=options.workers, cluster=cluster)
-    diverse = _diverse(encoder, selection, settings, options)
+    diverse = partial(_diverse, encoder, selection, settings, diverse_texts(options.diverse), options)
     run = measure(selection, settings, checkpoints=saved, resume=options.resume, diverse=diverse)
     levels = list(run.layers)
     notes = [*notes_of(run, encoder, settings), *([] if run.deep is None else run.deep.notes)]
@@ -100,16 +101,15 @@ def layers(model: Any, texts: Any, *, options: LayersOptions) -> LayerStudy:  # 
 
 
 def _diverse(
-    encoder: Encoder, selection: Selection, settings: StudySettings, options: LayersOptions
+    encoder: Encoder, selection: Selection, settings: StudySettings, source: TextSource | None, options: LayersOptions
 ) -> list[DiverseBaseline]:
     """The baseline of every layer on texts on many subjects; empty if it is not wanted."""
     from uncone.analysis.advice.topic import DiverseBaseline, caveats, unsuited
     from uncone.analysis.layers.study import study
-    from uncone.data.texts.diverse import SHIPPED, diverse_texts
+    from uncone.data.texts.diverse import SHIPPED
     from uncone.data.texts.selection import Selection as Texts
     from uncone.encoders.encoder import Window, unknown_share
 
-    source = diverse_texts(options.diverse)
     if source is None:
         return []
     # A copy, because some encoders know only the texts that they were prepared for.
@@ -128,8 +128,8 @@ def _diverse(
             raise
         return [DiverseBaseline.missing(source.name, str(error).rstrip("."))] * encoder.layers
     caveat = caveats(own, diverse, source.name, of_texts=not settings.rule.has_words)
-    n = run.survey.distinct
-    return [DiverseBaseline.of(layer["baseline"], n, source.name, caveat) for layer in run.layers]
+    n, noun = run.survey.distinct, "words" if settings.rule.has_words else "texts"
+    return [DiverseBaseline.of(layer["baseline"], n, source.name, caveat, noun) for layer in run.layers]
 
 
 @verb(LayersOptions)

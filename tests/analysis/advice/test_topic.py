@@ -26,7 +26,7 @@ def finding(value, reach=0.01):
     ],
 )
 def test_share(own, model, share, words):
-    of_model, of_topic = topic_findings(finding(own), DiverseBaseline(model, model - 0.01, model + 0.01, 311), "texts")
+    of_model, of_topic = topic_findings(finding(own), DiverseBaseline(model, model - 0.01, model + 0.01, 311))
     assert (of_model.value, of_model.n) == (model, 311)
     assert of_topic.value == pytest.approx(share, abs=1e-3)
     assert of_topic.low <= of_topic.value <= of_topic.high
@@ -44,7 +44,7 @@ def test_interval_of_the_share_by_simulation():
 
 
 def test_no_crowding_no_share():
-    _, of_topic = topic_findings(finding(0.02), DiverseBaseline(0.01, 0.0, 0.02, 311), "texts")
+    _, of_topic = topic_findings(finding(0.02), DiverseBaseline(0.01, 0.0, 0.02, 311))
     assert of_topic.value is None
     assert "no crowding to divide" in of_topic.meaning
 

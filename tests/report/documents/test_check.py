@@ -85,7 +85,8 @@ def test_the_same_command_gives_the_same_summary(cone):
 def test_markdown_has_a_row_per_finding(found, cone):
     titles = [item.title for section in found.document().sections for block in section.blocks for item in items(block)]
     assert len(titles) == len(found.findings)
-    assert all(f"| {title} |" in found.to_markdown() for title in titles)
+    text = found.to_markdown().replace("\\*", "*")
+    assert all(f"| {title} |" in text for title in titles)
     both = compare(cone(), cone(seed=1)).to_markdown()
     assert both.count("**▲ array · 300 x 12") == 2
 

@@ -46,7 +46,7 @@ _READ = 500
 class DiverseBaseline:
     """The baseline of a model on texts on many subjects: `n` distinct ones of `name`, or the `reason` why not.
 
-    `caveat` is what a reader has to know to compare it with the user's own texts.
+    `caveat` is what a reader has to know to compare it with the user's own texts; `noun` is what the vectors stand for.
     """
 
     value: float | None
@@ -56,16 +56,17 @@ class DiverseBaseline:
     name: str = SHIPPED
     reason: str = ""
     caveat: str = ""
+    noun: str = "texts"
 
     @classmethod
-    def of(cls, finding: Finding, n: int, name: str, caveat: str = "") -> DiverseBaseline:
+    def of(cls, finding: Finding, n: int, name: str, caveat: str = "", noun: str = "texts") -> DiverseBaseline:
         """The baseline that a finding has; none on fewer than 30 distinct texts."""
         if n < LEAST_UNITS:
             return cls.missing(name, f"{count(n, 'distinct text')} are too few: {LEAST_UNITS} are needed, and some "
                                "hundred are better")  # fmt: skip
         if finding.magnitude is None:
             return cls.missing(name, finding.meaning.rstrip("."))
-        return cls(finding.magnitude, finding.low, finding.high, n, name, caveat=caveat)
+        return cls(finding.magnitude, finding.low, finding.high, n, name, caveat=caveat, noun=noun)
 
     @classmethod
     def missing(cls, name: str, reason: str) -> DiverseBaseline:
@@ -104,18 +105,17 @@ def _median_length(texts: Sequence[str]) -> float:
 
 def diverse_of_space(space: Space) -> list[Finding]:
     """The model's baseline on diverse text, and the topic's share of that of the space, if the former was measured."""
-    return [] if space.diverse is None else topic_findings(baseline_of_space(space), space.diverse, "texts")
+    return [] if space.diverse is None else topic_findings(baseline_of_space(space), space.diverse)
 
 
 def diverse_of_layer(layer: LayerGeometry) -> list[Finding]:
     """The same of a layer."""
     from uncone.analysis.context.context import baseline_of
 
-    noun = "words" if "words" in layer.statistics else "texts"
-    return [] if layer.diverse is None else topic_findings(baseline_of(layer), layer.diverse, noun)
+    return [] if layer.diverse is None else topic_findings(baseline_of(layer), layer.diverse)
 
 
-def topic_findings(own: Finding, diverse: DiverseBaseline, noun: str) -> list[Finding]:
+def topic_findings(own: Finding, diverse: DiverseBaseline) -> list[Finding]:
     """Both findings, from the baselines of one's own texts and of diverse ones."""
     value = diverse.value
     if value is None:
@@ -123,24 +123,27 @@ def topic_findings(own: Finding, diverse: DiverseBaseline, noun: str) -> list[Fi
         return [Finding(name, None, diverse.n, meaning) for name in ("diverse_baseline", "topic_share")]
     level = Level.COLLAPSED if value >= COLLAPSED else Level.CROWDED if value >= CROWDED else Level.HEALTHY
     source = diverse.name if diverse.name == SHIPPED else f"the texts of {diverse.name}"
-    meaning = f"With this model, unrelated {noun} of {source} score {cosine(value)} on average: that is the model's."
+    meaning = (
+        f"With this model, unrelated {diverse.noun} of {source} score {cosine(value)} on average: that is the model's."
+    )
     if diverse.caveat:
         meaning += f" {diverse.caveat}"
     of_model = Finding(
         "diverse_baseline", value, diverse.n, meaning, _COMPARE, diverse.low, diverse.high, CROWDED, level
     )
-    return [of_model, _topic_finding(own, diverse, noun)]
+    return [of_model, _topic_finding(own, diverse)]
 
 
 _COMPARE = "A repair is for what the model does. What the topic does is meaning: don't repair it away."
 
 
-def _topic_finding(own: Finding, diverse: DiverseBaseline, noun: str) -> Finding:
+def _topic_finding(own: Finding, diverse: DiverseBaseline) -> Finding:
     value, model = own.magnitude, diverse.value
     if value is None or model is None or value < _LEAST_BASELINE:
         meaning = f"No share: the baseline of your texts is below {_LEAST_BASELINE}, so there is no crowding to divide."
         return Finding("topic_share", None, own.n, meaning)
     share, interval = topic_share(own, diverse)
+    noun = diverse.noun
     compared = (
         f"Unrelated {noun} of yours score {cosine(value)}, and unrelated {noun} on many subjects {cosine(model)} with "
         "this model"

@@ -77,6 +77,9 @@ class LayerRun:
 @contextmanager
 def _no_collection() -> Iterator[None]:
     """Keep the garbage collector from walking through torch and the model again and again: nothing there goes away."""
+    if gc.get_freeze_count():  # another study is around this one
+        yield
+        return
     gc.freeze()
     try:
         yield
@@ -95,11 +98,11 @@ def study(
     progress: Progress | None = None,
     threads: int = 0,
     cluster: Cluster | None = None,
-    diverse: Sequence[DiverseBaseline] = (),
+    diverse: Callable[[], Sequence[DiverseBaseline]] | None = None,
 ) -> LayerRun:
     """Survey the texts, encode them once, in `threads` or on a cluster, measure every layer, and examine it.
 
-    `diverse` are the baselines of every layer on texts on many subjects, if they are known.
+    `diverse` measures the baseline of every layer on texts on many subjects, once it is clear that the run can begin.
 
     Raises:
         ShapeError: too few texts, or no word in enough of them.
@@ -112,6 +115,7 @@ def study(
         check_frequency(settings, encoder)
     surveyed = survey(selection, rule, encoder, settings.window, step_progress(progress, "reading", None))
     _check_texts(selection, surveyed, settings)
+    baselines = diverse() if diverse is not None else ()
     identities = [identity(word, rule.cased) for word in settings.words]
     everything = Vocabulary(surveyed, len(surveyed.counts), identities, settings.seed)
     followed = [*everything.user_word_numbers(), *everything.sample(settings.mev_words, settings.least, settings.seed)]
@@ -136,7 +140,7 @@ def study(
     )
     _check_rows(selection, result)
     layers = _layers(result, settings, mev_words, room, surveyed)
-    for layer, baseline in zip(layers, diverse, strict=False):
+    for layer, baseline in zip(layers, baselines, strict=False):
         layer.diverse = baseline
     examined = examine_layers(layers)
     deep = None
