@@ -239,15 +239,15 @@ def test_repaired_vectors_are_measured_while_they_are_written(monkeypatch):
 def test_nothing_is_written_when_the_repaired_vectors_cannot_be_measured(monkeypatch):
     np.save("vectors.npy", np.random.default_rng(0).normal(size=(9_000, 16)).astype(np.float32))
     module = import_module("uncone.verbs.fix")
-    diagnose = module.diagnose
+    diagnosis_of = module.diagnosis_of
 
-    def fail(source, options, *, repaired=False):
-        found = diagnose(source, options, repaired=repaired)
+    def fail(space, options, *, repaired=False):
+        found = diagnosis_of(space, options, repaired=repaired)
         if repaired:
             raise FitError("no")
         return found
 
-    monkeypatch.setattr(module, "diagnose", fail)
+    monkeypatch.setattr(module, "diagnosis_of", fail)
     with pytest.raises(FitError, match="no"):
         uncone.fix("vectors.npy", "center", out="fixed.npy")
     assert not [path for path in Path().iterdir() if "fixed" in path.name]

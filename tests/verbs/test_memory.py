@@ -39,8 +39,10 @@ def findings(result):
 def test_tables_of_vectors(kind):
     expected = findings(uncone.check(VECTORS))
     table = TABLES[kind](COLUMNS)
-    assert findings(uncone.check(table)) == expected
-    assert findings(uncone.open(table, column="embedding", text="text").check()) == expected
+    for diagnosis in (uncone.check(table), uncone.open(table, column="embedding", text="text").check()):
+        found = findings(diagnosis)
+        assert -1 <= found.pop("word_agreement") <= 1  # the table has texts beside the vectors
+        assert found == expected
 
 
 @pytest.mark.parametrize("kind", COLUMN_KINDS)
