@@ -60,10 +60,10 @@ def clipped(text: str, most: int) -> str:
     return text if len(text) <= most else text[:most] + "…"
 
 
-def count(n: int, noun: str) -> str:
+def count(n: int, noun: str, plural: str = "") -> str:
     """A number with its noun.
 
-    >>> count(1, "row"), count(12000, "row")
-    ('1 row', '12,000 rows')
+    >>> count(1, "row"), count(12000, "row"), count(2, "study", "studies")
+    ('1 row', '12,000 rows', '2 studies')
     """
-    return f"{n:,} {noun if n == 1 else noun + 's'}"
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"

@@ -75,7 +75,7 @@ class LayerPapers(Result):
         studies = self.parts
         corpora = list(dict.fromkeys(str(study.source["corpus"]) for study in studies))
         models = list(dict.fromkeys(str(study.source["model"]) for study in studies))
-        size = f"{count(len(models), 'model')} on {count(len(corpora), 'corpus')}".replace("corpuss", "corpora")
+        size = f"{count(len(models), 'model')} on {count(len(corpora), 'corpus', 'corpora')}"
         title = f"Figures and tables of three papers, of {size}."
         # Narrow pages have no room for the names of curves: these are the key to their colors.
         verdicts = [
@@ -111,7 +111,7 @@ class LayerPapers(Result):
 
     def __repr__(self) -> str:
         """The papers in a line."""
-        return f"<LayerPapers of {count(len(self.parts), 'study').replace('studys', 'studies')}>"
+        return f"<LayerPapers of {count(len(self.parts), 'study', 'studies')}>"
 
 
 def _context(papers: LayerPapers) -> Section:
