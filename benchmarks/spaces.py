@@ -22,7 +22,7 @@ from uncone.data.texts.texts import ListTexts
 from uncone.encoders.open import open_encoder
 from uncone.encoders.pooling import Pooling
 from uncone.encoders.text_vectors import EncodedTexts
-from uncone.evaluation.spaces import static_means
+from uncone.evaluation.static_means import static_means
 from uncone.evaluation.tasks.retrieve import retrieve
 
 SHARED = ("bert-tiny", "bert-mini", "stories-15m")
@@ -107,7 +107,7 @@ def _cranfield() -> Task:
     queries, docs = ([text.strip() for text in side] for side in (task.queries, task.docs))
 
     def score(vectors: Vectors) -> float:
-        found = retrieve(task, vectors(queries), vectors(docs), engine="numpy", replicates=2)
+        found = retrieve(task, vectors(queries), vectors(docs), replicates=2)
         return 100 * float(found.scores["ndcg@10"].value or 0.0)
 
     return Task("cranfield", "search", distinct(docs), distinct(docs, queries), score)

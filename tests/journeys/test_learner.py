@@ -78,7 +78,7 @@ def test_the_learner_with_texts(uncone, minilm, monkeypatch):
     alone = json.loads(uncone("apply", "repair", "--text", "The cat sleeps on day 0.", "--model", str(minilm)).stdout)
     np.testing.assert_allclose(alone["embedding"], vector, atol=1e-5)
     assert "384" in uncone("apply", "repair", "fixed.csv", "-o", "twice.npy").stdout
-    assert "60" in uncone("cache").stdout
+    assert "371" in uncone("cache").stdout  # 60, and 311 on many subjects
 
 
 def test_the_learner_with_a_map(uncone):
