@@ -101,7 +101,8 @@ def main() -> None:
             rounds = [[one_pass(folder, each) for each in (None, engine)] for _ in range(arguments.rounds + 1)]
             best[name] = [min(passes, key=lambda seconds: seconds.total) for passes in zip(*rounds[1:], strict=True)]
     print(text := table(best, arguments.rows))
-    put(text, "bench engines")
+    if all(getattr(arguments, name) == parser.get_default(name) for name in ("rows", "engines")):
+        put(text, "bench engines")
 
 
 def table(best: dict[str, list[Seconds]], n: int) -> str:
